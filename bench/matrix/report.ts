@@ -28,7 +28,7 @@ const phase = ({ event }: Measured, { row }: Cell) => (event.startsWith('SIGKILL
 
 const rowName = ({ row }: Cell) => `${row.family === 'ipv4' ? 'v2 IPv4' : 'v3 IPv6'} ${row.transport}`
 const ms = (value: number) => value.toFixed(0)
-const hasHoldfast = ({ rivals }: Measured) => rivals.some((name) => name.endsWith('holdfast'))
+const hasHoldfast = ({ competing }: Measured) => competing.some((name) => name.endsWith('holdfast'))
 
 export function violations(played: readonly Played[]): string[] {
   return played.flatMap(({ cell, measured, failure }) => {
@@ -38,14 +38,14 @@ export function violations(played: readonly Played[]): string[] {
     return measured.flatMap((one) => {
       const where = `${name}, ${one.event}`
       const limit = theirs?.measured.find(({ event }) => event === one.event)?.nobody
-      const handsOver = one.event.startsWith('SIGTERM') && one.rivals.some((name) => name.startsWith(`${one.from} `))
+      const handsOver = one.event.startsWith('SIGTERM') && one.competing.some((name) => name.startsWith(`${one.from} `))
       const several = cell.lineUp === 'holdfast' && !handsOver ? 0 : SEVERAL
       return [
         ...(cell.lineUp !== 'keepalived' && limit !== undefined && one.nobody > limit + TOLERANCE + phase(one, cell)
           ? [`${where}: no holder for ${ms(one.nobody)} ms, keepalived ${ms(limit)} ms`]
           : []),
         ...(hasHoldfast(one) && one.several > several
-          ? [`${where}: ${one.rivals.join(' and ')} for ${ms(one.several)} ms`]
+          ? [`${where}: ${one.competing.join(' and ')} for ${ms(one.several)} ms`]
           : []),
         ...(one.outcome === 'holds' && one.from !== one.to ? [`${where}: moved from ${one.from} to ${one.to}`] : []),
       ]

@@ -6,7 +6,7 @@
 import type { Address, Family } from '../wire/address.ts'
 import { type Millis, millis, plus } from '../wire/units.ts'
 
-export type AnnouncementReason = 'takeover' | 'rival' | 'duplicate' | 'refresh'
+export type AnnouncementReason = 'takeover' | 'competingActive' | 'duplicate' | 'refresh'
 
 const TAKEOVER_IPV4 = [0, 20, 100, 500, 2000, 5000].map(millis)
 const COMPETING_IPV4 = [0, 50, 200].map(millis)

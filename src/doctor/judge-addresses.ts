@@ -82,7 +82,7 @@ function peerFindings(lan: LanState, { name, peers }: PlannedRouter): readonly F
   ]
 }
 
-type Known = { readonly mac: Mac; readonly who: string; readonly kind: 'router' | 'peer' | 'virtual' | 'stranger' }
+type Known = { readonly mac: Mac; readonly who: string; readonly kind: 'router' | 'peer' | 'virtual' | 'unknown' }
 
 function virtualFindings(lan: LanState, router: PlannedRouter): readonly Finding[] {
   if (router.owner) return []
@@ -125,7 +125,7 @@ function virtualFinding(lan: LanState, router: PlannedRouter, address: Address):
     const found = `${who} answers for ${address}, and no router advertised ${address}; that proves nothing yet, because the measurement lasted less than 3 advertisement intervals`
     return { check, level: 'note', about, found, advice: 'Measure for longer (--duration)' }
   }
-  if (one.kind === 'stranger') {
+  if (one.kind === 'unknown') {
     const found = `${who} answers for ${address}, but no router was heard to advertise it`
     const advice =
       'Another host has the address: remove it there, or choose another one (duplicateAllowed is for proxies)'
@@ -181,7 +181,7 @@ function whoIs(mac: Mac, lan: LanState, { family, peers, vrid }: PlannedRouter):
   const alias = addresses.filter((address) => familyOf(address) === family)
   return {
     mac,
-    kind: 'stranger',
+    kind: 'unknown',
     who: alias.length > 1 ? `a host that also has ${alias.slice(0, 3).join(', ')}` : 'an unknown host',
   }
 }

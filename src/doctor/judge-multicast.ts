@@ -87,7 +87,7 @@ const isElsewhere = ({ interface: here, routes }: LanState, source: Address): bo
 
 /** Judges what the LAN does to multicast packets. */
 function pathFindings(
-  { beacon: messages, forMs, heard, left }: Listening,
+  { messages, forMs, heard, left }: Listening,
   family: Family,
   about: string,
   wanted: readonly PlannedRouter[],

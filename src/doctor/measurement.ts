@@ -172,7 +172,7 @@ export type Listening = {
    * receive it.
    */
   readonly looped: boolean | undefined
-  readonly beacon: MessageCounts
+  readonly messages: MessageCounts
 }
 
 export type HeardRouter = {

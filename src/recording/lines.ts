@@ -229,7 +229,9 @@ function withPresentNames(_key: string, value: unknown): unknown {
 
 function jsonOf(text: string, number: number): unknown {
   try {
-    return JSON.parse(text, text.includes('verdict') ? withPresentNames : undefined)
+    // Before 0.2.0, the output had another name.
+    const present = text.replace('"out":"forsaken"', '"out":"guardianLost"')
+    return JSON.parse(present, text.includes('verdict') ? withPresentNames : undefined)
   } catch {
     throw new UnreadableLine(number, 'this is no JSON')
   }

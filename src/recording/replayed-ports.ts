@@ -75,7 +75,7 @@ export class ReplayedPorts {
       ...(has.includes('notify') ? { notify: this.#notify() } : {}),
       ...(has.includes('addressFiles') ? { addressFiles: this.#files() } : {}),
       onGuardianLost: () => {
-        did({ out: 'forsaken' })
+        did({ out: 'guardianLost' })
         within(OTHERS)
       },
       onBeat: () => within(OTHERS),

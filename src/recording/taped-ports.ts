@@ -47,7 +47,7 @@ export function tapedPorts(tape: Tape, ports: DaemonPorts): DaemonPorts {
       onBeat: onBeat && (() => tape.outside(onBeat)),
     }),
     onGuardianLost: () => {
-      tape.output({ out: 'forsaken' })
+      tape.output({ out: 'guardianLost' })
       if (onGuardianLost !== undefined) tape.outside(onGuardianLost)
     },
   }

@@ -15,7 +15,7 @@ export type AdvertisementReason =
   | 'takeover'
   | 'periodic'
   | 'priorityZeroHeard'
-  | 'rivalHeard'
+  | 'competingActiveHeard'
   | 'lost'
   /**
    * Sent by a router in Leaving after several routers have taken over. The last announcement on the LAN may be that of
@@ -81,7 +81,7 @@ export type Effect =
    * Announces the addresses. `after` delays the announcement. If the router is no longer Active then, the announcement
    * is dropped.
    */
-  | { readonly kind: 'announce'; readonly reason: 'takeover' | 'rival'; readonly after?: Millis }
+  | { readonly kind: 'announce'; readonly reason: 'takeover' | 'competingActive'; readonly after?: Millis }
   | {
       readonly kind: 'transition'
       readonly from: StateName

@@ -201,7 +201,7 @@ function activeReceives(state: Active, event: Received, parameters: Parameters, 
   // (770): (775) The advertisement is discarded.
   const refused: Effect = { kind: 'refused', reason: isEqual ? 'lower-address' : 'lower-priority', source }
   // New in RFC 9568 after (775), and not in version 2: advertise immediately to assert the Active state.
-  return [state, version === 3 ? [refused, advertise(parameters, 'rivalHeard')] : [refused]]
+  return [state, version === 3 ? [refused, advertise(parameters, 'competingActiveHeard')] : [refused]]
 }
 
 // The transitions -----------------------------------------------------------------------------------------------------

@@ -290,8 +290,8 @@ export class TimelineReplay {
       case 'refused': {
         // The FIFO has a line for every received lower advertisement while Active, not for the instance's own packet
         // (VR-NTF-05).
-        const rival = effect.reason === 'lower-priority' || effect.reason === 'lower-address'
-        if (rival && state.name === 'Active') this.#notify(one, 'MASTER_RX_LOWER_PRI', at)
+        const isCompeting = effect.reason === 'lower-priority' || effect.reason === 'lower-address'
+        if (isCompeting && state.name === 'Active') this.#notify(one, 'MASTER_RX_LOWER_PRI', at)
         return
       }
       case 'probeAddresses':

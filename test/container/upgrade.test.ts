@@ -8,7 +8,7 @@ import { monotonicMs } from '../../src/lab/wait.ts'
 import { docker } from '../support/docker.ts'
 import { describeContainer } from '../support/require.ts'
 import { buildRevision } from './build-image.ts'
-import { DockerTrio, INTERVAL, PRIORITIES } from './docker-trio.ts'
+import { DockerRouters, INTERVAL, PRIORITIES } from './docker-routers.ts'
 
 const NEXT = 'holdfast:test-next'
 const REVISION = 'next'
@@ -20,32 +20,32 @@ const LABEL = 'org.opencontainers.image.revision'
 const PLANNED = activeDownIntervalMs(PRIORITIES[1], INTERVAL) + 2_500
 
 describeContainer('three routers in containers, whose image is replaced', () => {
-  let trio: DockerTrio
+  let routers: DockerRouters
   beforeAll(async () => {
     buildRevision(NEXT, LABEL, REVISION)
-    trio = await DockerTrio.settled()
+    routers = await DockerRouters.settled()
   }, 120_000)
   afterAll(() => {
-    trio?.destroy()
+    routers?.destroy()
     docker(['rmi', NEXT])
   })
 
   test('an upgrade of one router after the other moves the addresses twice, without an Active_Down_Interval', async () => {
     const at = monotonicMs()
     for (const position of [3, 2, 1]) {
-      const router = trio.router(position)
+      const router = routers.router(position)
       await router.container.stop({ t: 30 })
       expect((await router.container.inspect()).State.ExitCode, `status of ${router.name}: ${router.log()}`).toBe(0)
-      if (position === 1) await trio.settlesOn(2, 'r1 was stopped', [3])
+      if (position === 1) await routers.settlesOn(2, 'r1 was stopped', [3])
       await router.remove()
       await router.create(NEXT)
-      await trio.settlesOn(1, `${router.name} was replaced`)
+      await routers.settlesOn(1, `${router.name} was replaced`)
     }
-    for (const { name, container } of trio.routers) {
+    for (const { name, container } of routers.routers) {
       const { Config, State } = await container.inspect()
       expect([Config.Labels[LABEL], State.Running], `revision of ${name}, running`).toEqual([REVISION, true])
     }
-    trio.expectHolders(['r2', 'r1'], at, 'all were replaced')
-    expect(trio.longestGap(at), 'ms without an answer').toBeLessThan(PLANNED)
+    routers.expectHolders(['r2', 'r1'], at, 'all were replaced')
+    expect(routers.longestGap(at), 'ms without an answer').toBeLessThan(PLANNED)
   }, 120_000)
 }, ['nsenter', 'ip'])

@@ -6,22 +6,22 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { FASTER, Prometheus } from '../support/prometheus.ts'
 import { describeContainer } from '../support/require.ts'
-import { API_PORT, DockerTrio, FAMILIES, type Family } from './docker-trio.ts'
+import { API_PORT, DockerRouters, FAMILIES, type Family } from './docker-routers.ts'
 
 const SCRAPE = 15_000 / FASTER
 /** Tolerance in ms. A scrape takes some time and may answer with values that are a moment old. */
 const SLACK = SCRAPE + 1_500
 
 describeContainer('a Prometheus that scrapes three routers in containers', () => {
-  let trio: DockerTrio
+  let routers: DockerRouters
   let prometheus: Prometheus
   /** Difference between the wall clock and CLOCK_MONOTONIC, in ms. */
   let epoch = 0
 
   beforeAll(async () => {
-    trio = await DockerTrio.settled()
-    const targets = trio.routers.map(({ name }) => `${trio.nameOf(name)}:${API_PORT}`)
-    prometheus = await Prometheus.start(trio, 'prometheus', targets, [])
+    routers = await DockerRouters.settled()
+    const targets = routers.routers.map(({ name }) => `${routers.nameOf(name)}:${API_PORT}`)
+    prometheus = await Prometheus.start(routers, 'prometheus', targets, [])
     epoch = Date.now() - monotonicMs()
     await eventually('all three to be scraped', () => prometheus.query('up == 1').length === 3, {
       sight: () => prometheus.query('up'),
@@ -29,10 +29,10 @@ describeContainer('a Prometheus that scrapes three routers in containers', () =>
       every: 500,
     })
   }, 120_000)
-  afterAll(() => trio?.destroy())
+  afterAll(() => routers?.destroy())
 
   const routerOf = (instance = '') =>
-    trio.routers.find(({ name }) => instance === `${trio.nameOf(name)}:${API_PORT}`)?.name
+    routers.routers.find(({ name }) => instance === `${routers.nameOf(name)}:${API_PORT}`)?.name
   const activeBy = (family: Family) =>
     prometheus
       .query(`holdfast_vrrp_state{state="Active",router="${family}"} == 1`)
@@ -40,21 +40,21 @@ describeContainer('a Prometheus that scrapes three routers in containers', () =>
 
   /** Waits for the scrapes that come after a move, in both families. */
   async function tellsOf(position: number): Promise<void> {
-    const { name } = trio.router(position)
+    const { name } = routers.router(position)
     await eventually(
       `Prometheus to tell of ${name} alone as Active`,
       () => FAMILIES.every((family) => activeBy(family).join() === name),
       { sight: () => FAMILIES.map(activeBy), within: 30_000, every: 500 },
     )
     expect(
-      FAMILIES.map((family) => trio.prober(family).holder),
+      FAMILIES.map((family) => routers.prober(family).holder),
       'who answers the clients',
     ).toEqual([name, name])
   }
 
   /** Returns how often the router became Active since its start, by its counter at a time (seconds since 1970, or now). */
   const becameActive = (family: Family, position: number, at?: number): number => {
-    const instance = `${trio.nameOf(trio.router(position).name)}:${API_PORT}`
+    const instance = `${routers.nameOf(routers.router(position).name)}:${API_PORT}`
     const counter = `holdfast_vrrp_transitions_total{to="Active",router="${family}",instance="${instance}"}`
     return prometheus.query(`sum(${counter})`, at)[0]?.values[0]?.[1] ?? 0
   }
@@ -63,19 +63,19 @@ describeContainer('a Prometheus that scrapes three routers in containers', () =>
     await tellsOf(1)
     const at = monotonicMs()
     const from = Date.now() / 1_000
-    const r1 = trio.router(1)
+    const r1 = routers.router(1)
     await r1.container.kill()
-    await trio.settlesOn(2, 'r1 was killed', [3])
+    await routers.settlesOn(2, 'r1 was killed', [3])
     // After a failed scrape of r1, the series of r1 end.
     await tellsOf(2)
     await sleep(2 * SLACK)
     await r1.start()
-    await trio.settlesOn(1, 'r1 was started')
+    await routers.settlesOn(1, 'r1 was started')
     await tellsOf(1)
     await sleep(2 * SLACK)
 
     for (const family of FAMILIES) {
-      const seen = trio.holdersSince(family, at)
+      const seen = routers.holdersSince(family, at)
       expect(seen, `routers that answered the client of ${family}`).toEqual(['r2', 'r1'])
       // r1 has restarted, and its counters begin at 0.
       const counted = [1, 2, 3].map((of) => becameActive(family, of) - (of === 1 ? 0 : becameActive(family, of, from)))
@@ -86,7 +86,7 @@ describeContainer('a Prometheus that scrapes three routers in containers', () =>
       const samples = told.flatMap(({ metric, values }) =>
         values.map(([time, value]) => ({ name: routerOf(metric.instance), value, at: 1_000 * time - epoch })),
       )
-      const periods = periodsOf(trio.prober(family).holders, monotonicMs())
+      const periods = periodsOf(routers.prober(family).holders, monotonicMs())
       for (const { name, value, at: time } of samples.filter((sample) => sample.value === 1)) {
         const own = periods.filter((period) => period.name === name)
         const inside = own.some((period) => period.from < time + SLACK && period.to > time - SLACK)

@@ -48,7 +48,7 @@ async function plays(row: Row, { onTestFinished }: TestContext): Promise<void> {
     const told = JSON.stringify(one)
     judgeTime(`with no holder: ${told}`, one.nobody, nobodyAllowed(one), PROMISE)
     if (one.outcome === 'holds') expect(one.to, `the holder after: ${told}`).toBe(one.from)
-    if (one.rivals.some((name) => name.endsWith('holdfast')))
+    if (one.competing.some((name) => name.endsWith('holdfast')))
       judgeTime(`with two holders, one of them a holdfast: ${told}`, one.several, SEVERAL, PROMISE)
   }
 }

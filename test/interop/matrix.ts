@@ -123,7 +123,7 @@ const takesOver: Step = async (group) => {
 }
 
 /** Kills the engine alone. The cleanup plan sends priority 0 in its place, in the format that the neighbour reads. */
-const leavesByItsWill: Step = async (group) => {
+const leavesByItsPlan: Step = async (group) => {
   const killed = now()
   const leaver = group.daemon('high')
   const at = leaver.killEngine()
@@ -210,11 +210,11 @@ export function playMatches(matches: readonly Match[], beside: number): void {
   const turns = new Turns(beside)
   for (const match of matches) {
     const { high, low, name } = match
-    const [dies, byWill] =
-      high === 'holdfast' ? [', with its engine killed', [leavesByItsWill]] : ['', [] as readonly Step[]]
+    const [dies, byPlan] =
+      high === 'holdfast' ? [', with its engine killed', [leavesByItsPlan]] : ['', [] as readonly Step[]]
     turns.test(
       `${name}: ${high} is elected before ${low}, which sends nothing, is followed when it is killed${dies} or leaves, and gets the address back`,
-      (context) => play(match, [elects, takesOver, ...byWill, leaves], context),
+      (context) => play(match, [elects, takesOver, ...byPlan, leaves], context),
     )
     turns.test(
       `${name}: ${high} preempts ${low}, and after a cut with two Actives ${low} yields at the heal`,

@@ -65,7 +65,7 @@ export class Pair {
   plan(which: Which): RouterPlan {
     const { protocol, transport } = this.match
     const { host, kind } = this[which]
-    const rival = this[other(which)].host
+    const peer = this[other(which)].host
     const reach = this.#v6 ? globalAddress : ({ address }: Host) => address
     return {
       ...{
@@ -77,8 +77,8 @@ export class Pair {
       },
       ...(this.#v6 ? { addresses: VIPS6 } : {}),
       ...(protocol === 'v2 PASS IPv4' ? { version: 2, password: PASSWORD } : {}),
-      ...(this.match.listed ? { peers: [this.#v6 ? linkLocal(rival) : rival.address] } : {}),
-      ...(transport === 'unicast' ? { unicastPeers: [reach(rival)], unicastSource: reach(host) } : {}),
+      ...(this.match.listed ? { peers: [this.#v6 ? linkLocal(peer) : peer.address] } : {}),
+      ...(transport === 'unicast' ? { unicastPeers: [reach(peer)], unicastSource: reach(host) } : {}),
     }
   }
 
@@ -215,8 +215,8 @@ export class Pair {
     if (this.match.transport === 'multicast')
       expect(destinations, 'destinations of the advertisements').toEqual([group])
     else expect(destinations, 'destinations of the advertisements').not.toContain(group)
-    const strangers = said.filter(({ source }) => ![this.#source('high'), this.#source('low')].includes(source))
-    expect(strangers, 'advertisements of a source that is neither router').toEqual([])
+    const others = said.filter(({ source }) => ![this.#source('high'), this.#source('low')].includes(source))
+    expect(others, 'advertisements of a source that is neither router').toEqual([])
     return frames
   }
 

@@ -60,7 +60,7 @@ type Move = {
   readonly silence: number
   readonly lost: number
   readonly twoHolders: number
-  readonly rivals: readonly string[]
+  readonly competing: readonly string[]
   /** Answering nodes and log lines of the daemons, in ms since the cause. */
   readonly story: readonly string[]
 }
@@ -138,10 +138,10 @@ class Replacement {
     const after = await group.settles(`${kind} on ${before} ${what}`, 500, 30_000, wanted)
     const to = monotonicMs()
     const { longest: silence, lost } = group.silence(from, to)
-    const rivals = group.rivals(from, to).map((one) => `${one} ${this.#kinds.get(one)}`)
+    const competing = group.competing(from, to).map((one) => `${one} ${this.#kinds.get(one)}`)
     const twoHolders = group.longest((count) => count > 1, from, to)
     const story = group.story(from, to)
-    this.moves.push({ what, kind, from: before, to: after, silence, lost, twoHolders, rivals, story })
+    this.moves.push({ what, kind, from: before, to: after, silence, lost, twoHolders, competing, story })
   }
 
   /** Asserts that the address moves neither at the action nor in the next intervals. */

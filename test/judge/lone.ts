@@ -12,9 +12,14 @@
  */
 import { BEAT, lifetimeOf, patienceOf, RELEASED } from './bounds.ts'
 
-type Fate = 'lives' | 'dies' | 'stops'
+type ProcessState = 'lives' | 'dies' | 'stops'
 /** A fault of one node: what happens to engine and guardian. `ms`: time for which the stopped processes do not run. */
-export type NodeFault = { readonly name: string; readonly engine: Fate; readonly guardian: Fate; readonly ms: number }
+export type NodeFault = {
+  readonly name: string
+  readonly engine: ProcessState
+  readonly guardian: ProcessState
+  readonly ms: number
+}
 
 export type Setting = {
   readonly interval: number

@@ -8,54 +8,54 @@ import { ip } from '../../src/lab/ip.ts'
 import { LAB_VIP } from '../../src/lab/lab.ts'
 import { sleep } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
-import { Trio } from './trio.ts'
+import { ThreeRouters } from './three-routers.ts'
 
-let trio: Trio | undefined
+let threeRouters: ThreeRouters | undefined
 afterEach(() => {
-  trio?.lab.destroy()
-  trio = undefined
+  threeRouters?.lab.destroy()
+  threeRouters = undefined
 })
 
 describeNetns('address notifications in an unusual order', () => {
   test('after an interface is renamed and renamed back, the router is Active again and its address is back', async () => {
-    trio = await Trio.settled()
-    const { namespace } = trio.lab.router(1)
+    threeRouters = await ThreeRouters.settled()
+    const { namespace } = threeRouters.lab.router(1)
     ip(namespace, 'link set eth0 name ethX')
-    await trio.answeredBy(2, 'eth0 of r1 was renamed')
+    await threeRouters.answeredBy(2, 'eth0 of r1 was renamed')
     ip(namespace, 'link set ethX name eth0')
-    await trio.settlesOn(1, 'it was renamed back')
-    expect((await trio.daemon(1).router()).addresses).toEqual([{ address: LAB_VIP, present: true }])
+    await threeRouters.settlesOn(1, 'it was renamed back')
+    expect((await threeRouters.daemon(1).router()).addresses).toEqual([{ address: LAB_VIP, present: true }])
   })
 
   test('a VIP that a program added to a Backup and later removes from the Active is put back', async () => {
-    trio = await Trio.settled()
-    const { namespace } = trio.lab.router(2)
+    threeRouters = await ThreeRouters.settled()
+    const { namespace } = threeRouters.lab.router(2)
     const batch = [`address add ${LAB_VIP}/32 dev eth0`, `address replace ${LAB_VIP}/32 dev eth0`]
     ip(namespace, ...batch)
-    await trio.settlesOn(1, 'the address was put on r2')
-    trio.daemon(1).terminate()
-    await trio.settlesOn(2, 'r1 left')
+    await threeRouters.settlesOn(1, 'the address was put on r2')
+    threeRouters.daemon(1).terminate()
+    await threeRouters.settlesOn(2, 'r1 left')
     for (let round = 1; round <= 3; round++) {
       ip(namespace, `address del ${LAB_VIP}/32 dev eth0`)
-      await trio.holdersBecome(['r2'], `removal ${round} on the Active`)
+      await threeRouters.holdersBecome(['r2'], `removal ${round} on the Active`)
       await sleep(50)
     }
-    expect((await trio.daemon(2).router()).addresses).toEqual([{ address: LAB_VIP, present: true }])
+    expect((await threeRouters.daemon(2).router()).addresses).toEqual([{ address: LAB_VIP, present: true }])
   })
 
   test("an answer from the node's second interface on the same LAN is not reported as a competing Active", async () => {
-    trio = new Trio()
-    const { lab } = trio
+    threeRouters = new ThreeRouters()
+    const { lab } = threeRouters
     const { namespace } = lab.router(1)
     ip(lab.bridge, `link add second type veth peer name eth1 netns ${namespace}`)
     ip(lab.bridge, 'link set second master br0 up')
     ip(namespace, 'link set eth1 up')
     ip(namespace, 'address add 10.77.0.61/24 dev eth1')
-    await trio.start(1, 200)
-    await trio.answeredBy(1, 'it started alone')
+    await threeRouters.start(1, 200)
+    await threeRouters.answeredBy(1, 'it started alone')
     await sleep(1_500)
     expect(
-      (await trio.daemon(1).router()).counters.competingAnswers,
+      (await threeRouters.daemon(1).router()).counters.competingAnswers,
       'ARP answers of eth1 of r1 itself that r1 counted as answers of a competing Active',
     ).toBe(0)
   })

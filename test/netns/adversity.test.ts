@@ -14,7 +14,7 @@ import { Capture } from '../../src/lab/watch/capture.ts'
 import { judgeTime } from '../judge/time.ts'
 import { describeNetns } from '../support/require.ts'
 import { residentKilobytes } from './resident-memory.ts'
-import { INTERVAL, PRIORITIES, Trio } from './trio.ts'
+import { INTERVAL, PRIORITIES, ThreeRouters } from './three-routers.ts'
 
 const PACKETS = 100_000
 /** Number of starts. Without the drain of docs/adr/0003, the Active lost its addresses in two of five starts. */
@@ -32,10 +32,10 @@ const REASONS = [
   'vrid-unknown',
 ]
 
-let trio: Trio | undefined
+let threeRouters: ThreeRouters | undefined
 afterEach(() => {
-  trio?.lab.destroy()
-  trio = undefined
+  threeRouters?.lab.destroy()
+  threeRouters = undefined
 })
 
 /** Starts a flood. With `packets` 0, the flood lasts until the lab ends. */
@@ -62,8 +62,8 @@ async function account(daemon: Holdfast) {
 
 describeNetns('a flood of packets that must be discarded', () => {
   test(`${PACKETS} packets change no state and no timer, are counted by reason, and cause neither log lines nor a growth of memory`, async () => {
-    const group = await Trio.settled()
-    trio = group
+    const group = await ThreeRouters.settled()
+    threeRouters = group
     const daemons = [1, 2, 3].map((position) => group.daemon(position))
     // A first burst causes allocations that stay. Those are no leak.
     await flood(group.lab, 20_000, 20_000).exited
@@ -112,8 +112,8 @@ describeNetns('a flood of packets that must be discarded', () => {
 
   test(`a flood that begins when the engines have just started changes no state, in ${STARTS} starts`, async () => {
     for (let start = 1; start <= STARTS; start++) {
-      const group = await Trio.settled()
-      trio = group
+      const group = await ThreeRouters.settled()
+      threeRouters = group
       const holders = group.prober.holders.length
       const before = await Promise.all([1, 2, 3].map((position) => account(group.daemon(position))))
       const since = monotonicMs()
@@ -127,13 +127,13 @@ describeNetns('a flood of packets that must be discarded', () => {
       for (const [i, then] of before.entries())
         expect((await account(group.daemon(i + 1))).transitions, `transitions of r${i + 1}`).toEqual(then.transitions)
       group.lab.destroy()
-      trio = undefined
+      threeRouters = undefined
     }
   })
 
   test('an Active that dies during the flood is replaced while the flood goes on', async () => {
-    const group = await Trio.settled()
-    trio = group
+    const group = await ThreeRouters.settled()
+    threeRouters = group
     const holders = group.prober.holders.length
     const source = flood(group.lab, 0, 20_000)
     await sleep(1_000)

@@ -144,8 +144,8 @@ describeNetns('holdfast agent --print', () => {
   })
 
   test('an unknown node is an error, and one message names all wrong options and has exit status 64', () => {
-    const stranger = agent([...VIPS, '--print', '--nodes', file('nodes.json')], 'stranger')
-    expect(stranger.stderr).toContain('stranger is not in the list of nodes')
+    const unlisted = agent([...VIPS, '--print', '--nodes', file('nodes.json')], 'unlisted')
+    expect(unlisted.stderr).toContain('unlisted is not in the list of nodes')
     const taken = agent([...VIPS, '--api-vrid=93', '--print', '--nodes', file('nodes.json')])
     expect([taken.status, taken.stderr]).toEqual([64, 'holdfast: API and ingress cannot both have VRID 93\n'])
     const wrong = agent(['--api-vips=x', '--api-port=y'])

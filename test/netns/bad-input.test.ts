@@ -81,8 +81,8 @@ function start(where: Lab, position: number, priority: number, { address = LAB_V
 
 const active = (daemon: Holdfast) => daemon.becomes('Active', WITHIN)
 
-async function names(daemon: Holdfast, stranger: Holdfast, { reason, words }: { reason: string; words: string }) {
-  const { address } = stranger.plan.host
+async function names(daemon: Holdfast, mismatched: Holdfast, { reason, words }: { reason: string; words: string }) {
+  const { address } = mismatched.plan.host
   const where = `holdfast on ${daemon.plan.host.name}`
   const found = await eventually(
     `${where} to name ${address} for ${reason}`,
@@ -109,10 +109,10 @@ describeNetns('a mismatched router with our VRID', () => {
       await prober.answeredBy('r1', WITHIN)
       const before = (await us.router()).counters.transitions
 
-      const stranger = start(lab, 2, 254, { ...theirs, address: OTHER_VIP })
-      await active(stranger)
-      await names(us, stranger, ofThem)
-      await names(stranger, us, ofUs)
+      const mismatched = start(lab, 2, 254, { ...theirs, address: OTHER_VIP })
+      await active(mismatched)
+      await names(us, mismatched, ofThem)
+      await names(mismatched, us, ofUs)
       await sleep(activeDownIntervalMs(100, ours.intervalMs))
 
       const router = await us.router()
@@ -121,7 +121,7 @@ describeNetns('a mismatched router with our VRID', () => {
       expect(router.counters.received, 'advertisements that r1 accepted').toBe(0)
       expect(lab.holders(LAB_VIP), 'nodes whose kernel has the VIP of r1').toEqual(['r1'])
       expect((await prober.stop()).lost, 'probes lost since the mismatched router came').toBe(0)
-      const told = [us, stranger].flatMap(({ lines }) => lines.map(({ text }) => text))
+      const told = [us, mismatched].flatMap(({ lines }) => lines.map(({ text }) => text))
       const { stdout } = await statusCommand(us.socket, { json: true })
       const leaks = [...told, stdout].filter((text) => PASSWORDS.some((password) => text.includes(password)))
       expect(leaks, 'log lines and status with a password in them').toEqual([])
@@ -135,9 +135,9 @@ describeNetns('a mismatched router with our VRID', () => {
     await active(first)
     const second = start(lab, 2, 100, checked)
     await second.ready()
-    const stranger = start(lab, 3, 254, { ...checked, address: OTHER_VIP })
-    await active(stranger)
-    await names(second, stranger, {
+    const mismatched = start(lab, 3, 254, { ...checked, address: OTHER_VIP })
+    await active(mismatched)
+    await names(second, mismatched, {
       reason: 'address-list-mismatch',
       words: 'advertises other addresses',
     })
@@ -165,8 +165,8 @@ describeNetns('a mismatched router with our VRID', () => {
       lab = createLab({ routers: 2 })
       const us = start(lab, 1, 100, three)
       await active(us)
-      const stranger = start(lab, 2, 254, { ...three, address: OTHER_VIP })
-      await active(stranger)
+      const mismatched = start(lab, 2, 254, { ...three, address: OTHER_VIP })
+      await active(mismatched)
       await us.becomes('Backup', WITHIN)
       const router = await us.router()
       expect(router.holder, 'holder in the status of r1').toMatchObject({ self: false, address: '10.77.0.12' })

@@ -38,10 +38,10 @@ export function killedEngine(signal: NodeJS.Signals, status: number): Row {
 }
 
 export function stopped(victims: readonly Victim[], ms: number, status?: number): Row {
-  const fate = (victim: Victim) => (victims.includes(victim) ? 'stops' : 'lives')
+  const stateOf = (victim: Victim) => (victims.includes(victim) ? 'stops' : 'lives')
   const name = `SIGSTOP of ${victims.length > 1 ? 'both' : `the ${victims.join()}`} for ${ms} ms`
   return {
-    fault: { name, engine: fate('engine'), guardian: fate('guardian'), ms },
+    fault: { name, engine: stateOf('engine'), guardian: stateOf('guardian'), ms },
     ...(status === undefined ? {} : { status }),
     async inflict(node) {
       const at = monotonicMs()

@@ -123,15 +123,15 @@ describeNetns('holdfast doctor', () => {
   test('in a broken lab, holdfast doctor names each fault', async () => {
     const [r1, r2, r3] = [lab.router(1), lab.router(2), lab.router(3)]
     // Another group with the same VRID.
-    const strangers = { ...plan(3, 200), address: '10.77.0.150', peers: [] }
-    const stranger = new Holdfast(lab, strangers, {}, ['--realtime'], {}, WITHOUT_NICE)
-    await active(stranger)
+    const otherPlan = { ...plan(3, 200), address: '10.77.0.150', peers: [] }
+    const other = new Holdfast(lab, otherPlan, {}, ['--realtime'], {}, WITHOUT_NICE)
+    await active(other)
     // The configuration asks for real-time priority. The daemon has no permission for it, and logs that.
-    expect(await statusCommand(stranger.socket, { json: false })).toMatchObject({
+    expect(await statusCommand(other.socket, { json: false })).toMatchObject({
       stdout: expect.stringContaining(', WITHOUT THE REQUESTED REAL-TIME PRIORITY\n'),
     })
     await says(
-      stranger,
+      other,
       'Real-time priority was requested, but the engine runs with SCHED_OTHER: CAP_SYS_NICE is missing, or RLIMIT_RTPRIO allows less',
     )
     expect(r3.address).toBe('10.77.0.13')

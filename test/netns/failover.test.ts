@@ -9,37 +9,43 @@ import { LAB_VIP } from '../../src/lab/lab.ts'
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { judgeTime } from '../judge/time.ts'
 import { describeNetns } from '../support/require.ts'
-import { downMs, MARGIN, PRIORITIES, Trio, WITHIN } from './trio.ts'
+import { downMs, MARGIN, PRIORITIES, ThreeRouters, WITHIN } from './three-routers.ts'
 
 /** Longest overlap in ms. Two routers may answer ARP for a moment while they meet; a longer overlap is a split brain. */
 const OVERLAP = 500
 /** Longest gap in ms between two answers. Answers may be late on a busy machine. keepalived's gaps after a heal are 3 s and more. */
 const SILENCE = 1_000
 
-let trio: Trio | undefined
+let threeRouters: ThreeRouters | undefined
 afterEach(() => {
-  trio?.lab.destroy()
-  trio = undefined
+  threeRouters?.lab.destroy()
+  threeRouters = undefined
 })
 
 async function settled() {
-  const group = await Trio.settled()
-  trio = group
+  const group = await ThreeRouters.settled()
+  threeRouters = group
   return { group, lab: group.lab, prober: group.prober }
 }
 
 describeNetns('failover of three routers', () => {
   test('the router with the highest priority is elected, even if it starts last', async () => {
-    trio = new Trio()
-    await trio.start(3, 100)
-    await trio.settlesOn(3, 'it started alone')
-    await trio.start(2, 150)
-    await trio.settlesOn(2, 'it joined')
-    await trio.start(1, 200)
-    await trio.settlesOn(1, 'it joined')
+    threeRouters = new ThreeRouters()
+    await threeRouters.start(3, 100)
+    await threeRouters.settlesOn(3, 'it started alone')
+    await threeRouters.start(2, 150)
+    await threeRouters.settlesOn(2, 'it joined')
+    await threeRouters.start(1, 200)
+    await threeRouters.settlesOn(1, 'it joined')
     await sleep(500)
-    expect(await trio.sight()).toEqual({ r1: 'Active', r2: 'Backup', r3: 'Backup', holders: ['r1'], client: 'r1' })
-    expect(trio.overlapSince(0), 'ms in which two routers answered ARP').toBeLessThan(OVERLAP)
+    expect(await threeRouters.sight()).toEqual({
+      r1: 'Active',
+      r2: 'Backup',
+      r3: 'Backup',
+      holders: ['r1'],
+      client: 'r1',
+    })
+    expect(threeRouters.overlapSince(0), 'ms in which two routers answered ARP').toBeLessThan(OVERLAP)
   })
 
   test('after SIGTERM, the address stays until the successor advertises, and then the daemon ends with status 0', async () => {

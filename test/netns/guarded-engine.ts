@@ -71,15 +71,15 @@ function take({ index, vips, interval, lifetime, grace = interval }: NonNullable
     prefixLength: text.includes(':') ? 128 : 32,
   }))
   const datagram = { destination: address('224.0.0.18'), bytes: Uint8Array.of(0x31, 51, 0, 1, 0, 100) }
-  const will: CleanupPlan = {
+  const plan: CleanupPlan = {
     unit: UNIT,
     name: 'api',
     remove: wanted,
     packets: [{ family: 'ipv4', interfaceIndex: index, source: address('198.51.100.1'), datagrams: [datagram] }],
     guard: { renew: wanted.map((one) => ({ ...one, lifetime })), grace: millis(grace) },
   }
-  current = will
-  if (!guardian.arm(will)) return say({ taken: false })
+  current = plan
+  if (!guardian.arm(plan)) return say({ taken: false })
   sentAt = clock.now()
   sent(interval)
   steps = wanted.map((one) => ({ action: 'add', ...one, lifetime }))

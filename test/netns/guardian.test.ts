@@ -58,7 +58,7 @@ function removal(index: number, address: string): Buffer {
   return bytes
 }
 
-function will(unit: number, requests: readonly Buffer[], packets: readonly Packet[]): Buffer {
+function planOf(unit: number, requests: readonly Buffer[], packets: readonly Packet[]): Buffer {
   const parts = [header(1, unit, requests.length, packets.length)]
   for (const request of requests) parts.push(u32(request.length), pad(request))
   for (const { index, payload, source = SOURCE, to = GROUP } of packets) {
@@ -328,7 +328,7 @@ describeNetns('the guardian in network namespaces', () => {
       await listener.line('ready', (line) => line.ready === true)
       const talker = await start()
       const payload = Buffer.from('3133000100640000c63364c8', 'hex')
-      await write(talker, will(9, [removal(index, '198.51.100.200')], [{ index, payload }]))
+      await write(talker, planOf(9, [removal(index, '198.51.100.200')], [{ index, payload }]))
       const killedAt = monotonicMs()
       process.kill(await enginePid(talker), signal)
       times.push(await gone(killedAt))
@@ -352,10 +352,10 @@ describeNetns('the guardian in network namespaces', () => {
   test("at the engine's exit, armed plans are executed and withdrawn plans are not, and a unit's newest plan replaces older ones", async () => {
     addAll(['198.51.100.201', '198.51.100.202', '198.51.100.203'])
     const talker = await start()
-    await write(talker, will(1, [removal(index, '198.51.100.201')], []))
-    await write(talker, will(2, [removal(index, '198.51.100.202')], []))
-    await write(talker, will(65_535, [removal(index, '198.51.100.201')], []))
-    await write(talker, will(65_535, [removal(index, '198.51.100.203')], []))
+    await write(talker, planOf(1, [removal(index, '198.51.100.201')], []))
+    await write(talker, planOf(2, [removal(index, '198.51.100.202')], []))
+    await write(talker, planOf(65_535, [removal(index, '198.51.100.201')], []))
+    await write(talker, planOf(65_535, [removal(index, '198.51.100.203')], []))
     await write(talker, withdrawal(1))
     await write(talker, withdrawal(7))
     talker.tell({ exit: 5 })
@@ -367,7 +367,7 @@ describeNetns('the guardian in network namespaces', () => {
   test("for an engine that closes its channel the plan is executed, and the engine's exit status is still passed on", async () => {
     addAll(['198.51.100.204'])
     const talker = await start()
-    await write(talker, will(0, [removal(index, '198.51.100.204')], []))
+    await write(talker, planOf(0, [removal(index, '198.51.100.204')], []))
     talker.tell({ closeChannel: true })
     await gone(monotonicMs())
     await sleep(50)
@@ -382,7 +382,7 @@ describeNetns('the guardian in network namespaces', () => {
     expect(present()).toHaveLength(256)
     const talker = await start()
     const requests = addresses.map((address) => removal(index, address))
-    await write(talker, will(4, requests, [{ index, payload: Buffer.alloc(8 + 4 * 255, 0x31) }]))
+    await write(talker, planOf(4, requests, [{ index, payload: Buffer.alloc(8 + 4 * 255, 0x31) }]))
     const killedAt = monotonicMs()
     process.kill(await enginePid(talker), 'SIGKILL')
     const ms = await gone(killedAt)
@@ -397,7 +397,7 @@ describeNetns('the guardian in network namespaces', () => {
     addAll(addresses)
     const talker = await start()
     const requests = addresses.map((address) => removal(index, address))
-    const order = will(4, requests, Array(254).fill(packet))
+    const order = planOf(4, requests, Array(254).fill(packet))
     expect(order.length).toBeGreaterThan(1_000_000)
     // The order is written twice: the channel accepts the second order after the guardian has read the first.
     await write(talker, order)
@@ -407,7 +407,7 @@ describeNetns('the guardian in network namespaces', () => {
     const ms = await gone(killedAt)
     await talker.ended
     expect(executed(talker)).toMatchObject({ requests: 255, removed: 255, failed: 0, packets: 254, sent: 254 })
-    console.log(`${order.length} bytes of will: ${ms.toFixed(1)} ms from SIGKILL`)
+    console.log(`${order.length} bytes of plan: ${ms.toFixed(1)} ms from SIGKILL`)
   })
 
   test('a failed removal or packet is logged and does not stop the rest of the plan', async () => {
@@ -421,12 +421,12 @@ describeNetns('the guardian in network namespaces', () => {
     const unknown = Buffer.alloc(16)
     unknown.writeUInt32LE(16, 0)
     unknown.writeUInt16LE(999, 4)
-    await write(talker, will(1, [removal(lost, '198.51.100.206')], [{ index: lost, payload }]))
+    await write(talker, planOf(1, [removal(lost, '198.51.100.206')], [{ index: lost, payload }]))
     await write(
       talker,
-      will(2, [unknown, removal(index, '198.51.100.207')], [{ index, payload, source: '203.0.113.1' }]),
+      planOf(2, [unknown, removal(index, '198.51.100.207')], [{ index, payload, source: '203.0.113.1' }]),
     )
-    await write(talker, will(3, [removal(index, '198.51.100.205')], [{ index, payload }]))
+    await write(talker, planOf(3, [removal(index, '198.51.100.205')], [{ index, payload }]))
     ip(here, 'link del brief')
     process.kill(await enginePid(talker), 'SIGKILL')
     await gone(monotonicMs())
@@ -453,7 +453,7 @@ describeNetns('the guardian in network namespaces', () => {
   test('a malformed message is ignored and logged, and the earlier plan stays armed', async () => {
     addAll(['198.51.100.208'])
     const talker = await start()
-    const good = will(1, [removal(index, '198.51.100.208')], [{ index, payload: Buffer.from('31', 'hex') }])
+    const good = planOf(1, [removal(index, '198.51.100.208')], [{ index, payload: Buffer.from('31', 'hex') }])
     await write(talker, good)
     // The message is cut at every length. Each byte of its structure is inverted.
     for (let length = 0; length < good.length; length++) await write(talker, good.subarray(0, length))
@@ -491,7 +491,7 @@ describeNetns('the guardian in network namespaces', () => {
     await write(talker, header(7, TEXT, 0, 0))
     await write(
       talker,
-      will(1, [removal(linkOf(here, 'lo').ifindex, '198.51.100.3')], [{ index: 9_999, payload: Buffer.alloc(2) }]),
+      planOf(1, [removal(linkOf(here, 'lo').ifindex, '198.51.100.3')], [{ index: 9_999, payload: Buffer.alloc(2) }]),
     )
     process.kill(await enginePid(talker), 'SIGKILL')
     await talker.ended
@@ -518,9 +518,9 @@ describeNetns('the guardian in network namespaces', () => {
     addAll(['198.51.100.209'])
     const talker = await start()
     talker.signal('SIGSTOP')
-    const stale = will(1, [removal(index, '198.51.100.210')], [])
+    const stale = planOf(1, [removal(index, '198.51.100.210')], [])
     await write(talker, stale)
-    await write(talker, will(1, [removal(index, '198.51.100.209')], []))
+    await write(talker, planOf(1, [removal(index, '198.51.100.209')], []))
     process.kill(await enginePid(talker), 'SIGKILL')
     await sleep(100)
     expect(present()).toEqual(['198.51.100.209'])
@@ -534,12 +534,12 @@ describeNetns('the guardian in network namespaces', () => {
     addAll(['198.51.100.211'])
     const talker = await start()
     talker.signal('SIGSTOP')
-    talker.tell({ fill: will(1, [removal(index, '198.51.100.211')], []).toString('hex') })
+    talker.tell({ fill: planOf(1, [removal(index, '198.51.100.211')], []).toString('hex') })
     const { filled } = await talker.line('a full channel', ({ next }) => next === 'EAGAIN')
     expect(filled).toBeGreaterThan(1000)
     talker.signal('SIGCONT')
     await sleep(200)
-    await write(talker, will(1, [removal(index, '198.51.100.211')], []))
+    await write(talker, planOf(1, [removal(index, '198.51.100.211')], []))
     process.kill(await enginePid(talker), 'SIGKILL')
     await gone(monotonicMs())
     await talker.ended

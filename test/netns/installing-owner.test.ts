@@ -89,11 +89,11 @@ describeInterop('an address owner (priority 255) from a keepalived file', () => 
 
     // A killed keepalived leaves the address. The next start takes the address for a leftover, adds the VIP, and removes it at the end.
     ip(host, `address add ${vip} dev eth0`)
-    const heir = holdfastFrom(lab, plan(host, 255), owner)
-    await heir.ready()
+    const restarted = holdfastFrom(lab, plan(host, 255), owner)
+    await restarted.ready()
     await waitFor('over a leftover', host, [own, vip])
-    heir.killEngine()
-    await heir.exited
+    restarted.killEngine()
+    await restarted.exited
     expect(ipv4Of(host), 'addresses of the node after the guardian has executed the cleanup plan').toEqual([own])
   })
 

@@ -11,7 +11,7 @@ import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { Capture } from '../../src/lab/watch/capture.ts'
 import { Prober } from '../../src/lab/watch/probe.ts'
 import { describeNetns } from '../support/require.ts'
-import { INTERVAL, Trio, WITHIN } from './trio.ts'
+import { INTERVAL, ThreeRouters, WITHIN } from './three-routers.ts'
 
 /** Longest overlap in ms. Two routers may answer for a moment while they meet; a longer overlap is a split brain. */
 const OVERLAP = 500
@@ -19,18 +19,18 @@ const SILENCE = 1_000
 /** Options with real-time priority. An engine without CPU for three intervals rightly sends priority 0; that case is not tested here. */
 const IN_TIME = ['--realtime']
 
-let trio: Trio | undefined
+let threeRouters: ThreeRouters | undefined
 let lab: Lab | undefined
 afterEach(() => {
-  trio?.lab.destroy()
+  threeRouters?.lab.destroy()
   lab?.destroy()
-  trio = undefined
+  threeRouters = undefined
   lab = undefined
 })
 
 async function settled() {
-  trio = await Trio.settled(LAB_VIP6)
-  return trio
+  threeRouters = await ThreeRouters.settled(LAB_VIP6)
+  return threeRouters
 }
 
 /** Returns an address on eth0 as the kernel shows it. */
@@ -71,16 +71,16 @@ describeNetns('three IPv6 routers', () => {
   })
 
   test('the Active sends advertisements from its link-local address with hop limit 255, and announcements at 0, 1 and 2 s', async () => {
-    trio = new Trio(LAB_VIP6, IN_TIME)
-    const capture = await Capture.start(trio.lab, 'wire6', 'ip6 proto 112 or icmp6')
-    await trio.start(1, 200)
-    await trio.settlesOn(1, 'it started alone')
-    const said = () => trio?.observer.announcements.map(({ at }) => at) ?? []
+    threeRouters = new ThreeRouters(LAB_VIP6, IN_TIME)
+    const capture = await Capture.start(threeRouters.lab, 'wire6', 'ip6 proto 112 or icmp6')
+    await threeRouters.start(1, 200)
+    await threeRouters.settlesOn(1, 'it started alone')
+    const said = () => threeRouters?.observer.announcements.map(({ at }) => at) ?? []
     await eventually('three announcements', () => said().length >= 3, { sight: said, within: WITHIN, every: 50 })
     // A fourth announcement would have come by then.
     await sleep(1_200)
     await capture.stop()
-    const own = linkLocalOf(trio.lab.router(1))
+    const own = linkLocalOf(threeRouters.lab.router(1))
     const sent = fieldsOf(capture.path, 'vrrp', [
       ...['ipv6.src', 'ipv6.dst', 'ipv6.hlim', 'eth.dst', 'vrrp.typever', 'vrrp.virt_rtr_id', 'vrrp.prio'],
       ...['vrrp.ipv6_addr', 'vrrp.checksum.status', '_ws.malformed', '_ws.expert.message'],
@@ -124,9 +124,9 @@ describeNetns('three IPv6 routers', () => {
   test('a host without a neighbor entry for the address is answered immediately', async () => {
     const group = await settled()
     // The observer uses a socket of its own, so its kernel has no entry for the VIP.
-    const stranger = group.lab.host('observer')
+    const observer = group.lab.host('observer')
     const at = monotonicMs()
-    const fresh = new Prober(group.lab, stranger, LAB_VIP6)
+    const fresh = new Prober(group.lab, observer, LAB_VIP6)
     await fresh.answeredBy('r1', WITHIN)
     expect((fresh.holders[0]?.at ?? 0) - at, 'ms for a process start, neighbour resolution and an answer').toBeLessThan(
       SILENCE,

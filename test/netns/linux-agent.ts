@@ -108,9 +108,9 @@ const calls: AgentCalls = {
     return 'code' in opened ? opened : undefined
   },
   sendFrames: (socket, list) => at(frames, socket).send(list.map(bytes)),
-  arm: ({ packets, ...will }) =>
+  arm: ({ packets, ...plan }) =>
     guardian.arm({
-      ...will,
+      ...plan,
       packets: packets.map(({ datagrams, ...group }) => ({
         ...group,
         datagrams: datagrams.map((one) => ({ ...one, bytes: bytes(one.bytes) })),

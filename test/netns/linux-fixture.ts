@@ -26,7 +26,7 @@ type AdvertOptions = Omit<AdvertisementSocketOptions, 'onReadable' | 'onFailure'
   readonly group?: Address
 }
 /** A cleanup plan whose datagrams are hexadecimal text. */
-export type AgentWill = Omit<CleanupPlan, 'packets'> & {
+export type AgentPlan = Omit<CleanupPlan, 'packets'> & {
   readonly packets: readonly (Omit<CleanupPlan['packets'][number], 'datagrams'> & {
     readonly datagrams: readonly AgentDatagram[]
   })[]
@@ -58,7 +58,7 @@ export type AgentCalls = {
   openFrames(options: FrameOptions): Opened
   watchNeighbors(interfaceIndex: number, family: 'ipv4' | 'ipv6'): Failure | undefined
   sendFrames(socket: number, frames: readonly string[]): readonly SendOutcome[]
-  arm(will: AgentWill): void
+  arm(plan: AgentPlan): void
   withdraw(unit: number): void
   armed(): boolean
   die(): void

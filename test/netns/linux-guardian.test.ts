@@ -6,7 +6,7 @@ import { cable, makeNamespace, removeAll } from '../../src/lab/cable.ts'
 import { ip } from '../../src/lab/ip.ts'
 import { type Address, address } from '../../src/wire/address.ts'
 import { describeNetns } from '../support/require.ts'
-import { Agent, type AgentWill, until } from './linux-fixture.ts'
+import { Agent, type AgentPlan, until } from './linux-fixture.ts'
 
 const GUARDIAN = join(import.meta.dirname, `../../native/prebuilds/linux-${process.arch}/holdfast-guardian`)
 const ETH = { interfaceIndex: 7, interfaceName: 'eth0' }
@@ -25,7 +25,7 @@ const group = (family: 'ipv4' | 'ipv6', source: string, ...sent: readonly (reado
   source: address(source),
   datagrams: sent.map(([destination, bytes, ttl]) => ({ destination, bytes, ...(ttl === undefined ? {} : { ttl }) })),
 })
-const WILL: AgentWill = {
+const PLAN: AgentPlan = {
   unit: 3,
   name: 'api',
   remove: VIPS,
@@ -67,8 +67,8 @@ describeNetns('the cleanup plan of an engine', () => {
     const six = await neighbour.open({ ...ETH, family: 'ipv6', source: address('fe80::2'), group: GROUP6 })
     const engine = await engineWithVips()
     // The second armed plan replaces the first.
-    await engine.call('arm', { ...WILL, remove: [], packets: [] })
-    await engine.call('arm', WILL)
+    await engine.call('arm', { ...PLAN, remove: [], packets: [] })
+    await engine.call('arm', PLAN)
     expect(await engine.call('armed')).toBe(true)
     await expect(engine.call('die')).rejects.toThrow('agent ended')
     await until('the VIPs are gone', present, (list) => list.length === 0)
@@ -100,8 +100,8 @@ describeNetns('the cleanup plan of an engine', () => {
   test('a withdrawn plan removes no address and sends no packet', async () => {
     const socket = await neighbour.open({ ...ETH, family: 'ipv4', source: PEER, group: GROUP })
     const engine = await engineWithVips()
-    await engine.call('arm', WILL)
-    await engine.call('withdraw', WILL.unit)
+    await engine.call('arm', PLAN)
+    await engine.call('withdraw', PLAN.unit)
     expect(await engine.call('armed')).toBe(true)
     await expect(engine.call('die')).rejects.toThrow('agent ended')
     expect(present()).toEqual(VIPS.map((vip) => vip.address))

@@ -10,7 +10,7 @@ import { type Host, LAB_VIP, LAB_VIP6, type Lab } from '../../src/lab/lab.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { ArpObserver } from '../../src/lab/watch/arp-observer.ts'
 import { describeNetns } from '../support/require.ts'
-import { PRIORITIES, Trio, WITHIN } from './trio.ts'
+import { PRIORITIES, ThreeRouters, WITHIN } from './three-routers.ts'
 
 /** Longest overlap in ms. Two routers may answer for a moment while they meet; a longer overlap is a split brain. */
 const OVERLAP = 500
@@ -23,10 +23,10 @@ const REACTION = 1_000
 /** Log text of a router that takes over although it receives another router. The text shows that its socket is in the group. */
 const HEARD = 'vip: Backup → Active: lowerPriorityActive'
 
-let trio: Trio | undefined
+let threeRouters: ThreeRouters | undefined
 afterEach(() => {
-  trio?.lab.destroy()
-  trio = undefined
+  threeRouters?.lab.destroy()
+  threeRouters = undefined
 })
 
 /** Replaces the cable of a host by a new one, with another index at both ends. */
@@ -46,14 +46,14 @@ function interfacesWith(host: Host, address: string): string[] {
     .map(({ ifname }) => ifname)
 }
 
-async function settled(...options: Parameters<typeof Trio.settled>) {
-  trio = await Trio.settled(...options)
-  return { group: trio, lab: trio.lab, r1: trio.lab.router(1) }
+async function settled(...options: Parameters<typeof ThreeRouters.settled>) {
+  threeRouters = await ThreeRouters.settled(...options)
+  return { group: threeRouters, lab: threeRouters.lab, r1: threeRouters.lab.router(1) }
 }
 
-const faultsOf = async (group: Trio, position: number) => (await group.daemon(position).router()).faults
+const faultsOf = async (group: ThreeRouters, position: number) => (await group.daemon(position).router()).faults
 
-function faulted(group: Trio, position: number, fault: string): Promise<true> {
+function faulted(group: ThreeRouters, position: number, fault: string): Promise<true> {
   return eventually(`r${position} to say ${fault}`, async () => (await faultsOf(group, position)).includes(fault), {
     sight: () => faultsOf(group, position),
     within: WITHIN,
@@ -61,13 +61,13 @@ function faulted(group: Trio, position: number, fault: string): Promise<true> {
 }
 
 /** Returns the time of the first such log line at or after `since`. */
-async function logged(group: Trio, position: number, message: string, since: number): Promise<number> {
+async function logged(group: ThreeRouters, position: number, message: string, since: number): Promise<number> {
   const found = () => group.daemon(position).records.find(({ msg, at }) => at >= since && msg === message)
   const seen = () => group.daemon(position).records.slice(-5)
   return (await eventually(`r${position} to log "${message}"`, found, { sight: seen, within: WITHIN })).at
 }
 
-function intact(group: Trio, since: number): void {
+function intact(group: ThreeRouters, since: number): void {
   expect(group.overlapSince(since), 'ms in which two routers answered').toBeLessThan(OVERLAP)
   for (const position of PRIORITIES.keys())
     expect(
@@ -78,18 +78,18 @@ function intact(group: Trio, since: number): void {
 
 describeNetns('the interface of a router', () => {
   test('may be missing at the start, and the daemon waits for it', async () => {
-    trio = new Trio()
-    const { lab } = trio
+    threeRouters = new ThreeRouters()
+    const { lab } = threeRouters
     const r1 = lab.router(1)
     ip(r1, 'link delete eth0')
-    await trio.start(2, 150)
-    await trio.answeredBy(2, 'it started alone')
-    const daemon = await trio.launch(1, 200)
-    await faulted(trio, 1, 'interfaceMissing')
+    await threeRouters.start(2, 150)
+    await threeRouters.answeredBy(2, 'it started alone')
+    const daemon = await threeRouters.launch(1, 200)
+    await faulted(threeRouters, 1, 'interfaceMissing')
     rewire(lab, r1)
     const at = monotonicMs()
-    expect((await logged(trio, 1, 'vip: Initialize → Backup: faultCleared', 0)) - at).toBeLessThan(REACTION)
-    await trio.settlesOn(1, 'its interface appeared')
+    expect((await logged(threeRouters, 1, 'vip: Initialize → Backup: faultCleared', 0)) - at).toBeLessThan(REACTION)
+    await threeRouters.settlesOn(1, 'its interface appeared')
     expect(daemon.process.exit).toBeUndefined()
   })
 

@@ -14,7 +14,7 @@ import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { judgeTime } from '../judge/time.ts'
 import { describeNetns } from '../support/require.ts'
-import { Trio, WITHIN } from './trio.ts'
+import { ThreeRouters, WITHIN } from './three-routers.ts'
 
 /**
  * Longest overlap of a handover in ms, on a busy machine. docs/performance.md, Budgets has 50 ms for the benchmark. Without its net, a dead
@@ -32,15 +32,15 @@ const LIFETIME = 2_000
 const KERNEL = 1_250
 const FOREVER = 0xffffffff
 
-let trio: Trio | undefined
+let threeRouters: ThreeRouters | undefined
 afterEach(() => {
-  trio?.lab.destroy()
-  trio = undefined
+  threeRouters?.lab.destroy()
+  threeRouters = undefined
 })
 
-async function settled(...given: Parameters<typeof Trio.settled>) {
-  const group = await Trio.settled(...given)
-  trio = group
+async function settled(...given: Parameters<typeof ThreeRouters.settled>) {
+  const group = await ThreeRouters.settled(...given)
+  threeRouters = group
   return { group, lab: group.lab, r1: group.daemon(1), host: group.lab.router(1) }
 }
 
@@ -92,18 +92,18 @@ describeNetns('the safety nets of a VIP', () => {
   })
 
   test('a frozen engine without peers loses the address at the deadline, and gets the address back immediately when the engine runs', async () => {
-    trio = new Trio()
-    const r1 = await trio.start(1, 200)
-    await trio.settlesOn(1, 'it started alone')
+    threeRouters = new ThreeRouters()
+    const r1 = await threeRouters.start(1, 200)
+    await threeRouters.settlesOn(1, 'it started alone')
     for (const pause of [600, 1_500]) {
       r1.freeze()
-      await eventually('no VIP', () => trio?.lab.holders(LAB_VIP).length === 0, {
-        sight: () => trio?.sight(),
+      await eventually('no VIP', () => threeRouters?.lab.holders(LAB_VIP).length === 0, {
+        sight: () => threeRouters?.sight(),
         within: LIFETIME / 2,
       })
       await sleep(pause)
       const thawed = r1.thaw()
-      await trio.settlesOn(1, 'it was resumed')
+      await threeRouters.settlesOn(1, 'it was resumed')
       console.log(`alone: back ${(monotonicMs() - thawed).toFixed(0)} ms after it was resumed`)
     }
     expect(said(r1, 'somebody else')).toEqual([])
@@ -193,7 +193,7 @@ describeNetns('the safety nets of a VIP', () => {
   })
 
   const watches = async (vip: string, { onTestFinished }: TestContext) => {
-    const group = await Trio.settled(vip)
+    const group = await ThreeRouters.settled(vip)
     const { lab } = group
     onTestFinished(() => lab.destroy())
     const [r1, host] = [group.daemon(1), lab.router(1)]

@@ -13,26 +13,26 @@ import { startResponder } from '../../src/lab/watch/probe.ts'
 import { judgeTime } from '../judge/time.ts'
 import { advertisementFrame, arpReplyFrame, claimFrame, FORGED_MAC } from '../support/forged-frame.ts'
 import { describeNetns } from '../support/require.ts'
+import { AttackedGroup, downMs, INTERVAL, MARGIN, PRIORITIES, UNLISTED, UNTOUCHED } from './attacked-group.ts'
 import { residentKilobytes } from './resident-memory.ts'
-import { downMs, INTERVAL, MARGIN, PRIORITIES, Siege, STRANGER, UNTOUCHED } from './siege.ts'
 
-let siege: Siege | undefined
+let attacked: AttackedGroup | undefined
 afterEach(() => {
-  siege?.lift()
-  siege = undefined
+  attacked?.destroy()
+  attacked = undefined
 })
 
 const REFRESH = 1_000
 /** Time in ms between two announcements against a competing Active that answers (docs/adr/0007). */
 const WON_BACK = 1_000
 
-async function lay(...options: Parameters<typeof Siege.laid>): Promise<Siege> {
-  siege = await Siege.laid(...options)
-  return siege
+async function build(...options: Parameters<typeof AttackedGroup.settled>): Promise<AttackedGroup> {
+  attacked = await AttackedGroup.settled(...options)
+  return attacked
 }
 
 /** Builds ARP replies to r1 alone. No other host is misled, so the only effect is the effect on the election. */
-function repliesToR1(at: Siege, froms: readonly string[] = [FORGED_MAC]): readonly Uint8Array[] {
+function repliesToR1(at: AttackedGroup, froms: readonly string[] = [FORGED_MAC]): readonly Uint8Array[] {
   const host = at.lab.router(1)
   const to = { mac: macOf(host), address: host.address }
   return froms.map((from) => arpReplyFrame(LAB_VIP, to, from))
@@ -43,7 +43,7 @@ const inventedMac = (i: number) =>
 
 describeNetns('an attacker that claims the address', () => {
   test('S-12 and answers questions misleads the client while the claims go on, and for at most a second afterwards', async () => {
-    const here = await lay()
+    const here = await build()
     const { attacker, lab, prober } = here
     const { host } = attacker
     const before = await here.accounts()
@@ -71,7 +71,7 @@ describeNetns('an attacker that claims the address', () => {
   })
 
   test('S-13 once and answers no question is seen by no router, and misleads the client until the next announcement', async () => {
-    const here = await lay({ extra: { announce: { at: ['0ms'], refresh: `${REFRESH}ms` } } })
+    const here = await build({ extra: { announce: { at: ['0ms'], refresh: `${REFRESH}ms` } } })
     const before = await here.accounts()
     const { at } = await here.attacker.send([claimFrame(LAB_VIP)])
     await eventually('the client to be answered again', () => here.client(at).longestGap > 0, {
@@ -85,7 +85,7 @@ describeNetns('an attacker that claims the address', () => {
   })
 
   test('S-14 in 20 000 answers from invented MACs is counted, costs bounded memory, and has no effect on the client', async () => {
-    const here = await lay()
+    const here = await build()
     const before = await here.accounts()
     const memory = residentKilobytes(here.daemon(1))
     const invented = Array.from({ length: 1_000 }, (_, i) => inventedMac(i))
@@ -108,11 +108,11 @@ describeNetns('an attacker that claims the address', () => {
   // Either claim makes the leaving router act as if its successor had taken over. The Backup first waits for its Skew_Time.
   test.each([
     ['S-15 by ARP', repliesToR1],
-    ['S-16 by an advertisement of priority 1', () => [advertisementFrame({ source: STRANGER, priority: 1 })]],
+    ['S-16 by an advertisement of priority 1', () => [advertisementFrame({ source: UNLISTED, priority: 1 })]],
   ])(
     '%s while the Active leaves: it goes early, and the client waits for the Skew_Time of the Backup',
     async (_, frames) => {
-      const here = await lay()
+      const here = await build()
       const attack = here.attacker.keepSending(frames(here), 500)
       await sleep(50)
       const at = here.daemon(1).terminate()
@@ -128,7 +128,7 @@ describeNetns('an attacker that claims the address', () => {
   )
 
   test('S-20 while a lone Active returns makes it wait for an Active_Down_Interval instead of 20 ms', async () => {
-    const here = await lay({ priorities: [200] })
+    const here = await build({ priorities: [200] })
     const attack = here.attacker.keepSending(repliesToR1(here), 500)
     here.daemon(1).freeze()
     await sleep(10 * INTERVAL)

@@ -7,8 +7,8 @@ import { sleep } from '../../src/lab/wait.ts'
 import { judgeTime } from '../judge/time.ts'
 import { advertisementFrame } from '../support/forged-frame.ts'
 import { describeNetns } from '../support/require.ts'
+import { AttackedGroup, downMs, INVENTED } from './attacked-group.ts'
 import { residentKilobytes } from './resident-memory.ts'
-import { downMs, INVENTED, Siege } from './siege.ts'
 
 /** Duration in ms of a flood of up to 100 000 packets a second, as many as the machine can send. */
 const FLOOD_MS = 2_000
@@ -16,7 +16,7 @@ const FLOOD_MS = 2_000
 describeNetns('a flood of as many forged packets as the machine can send', () => {
   test.each([
     [
-      'S-18 rivals with invented sources',
+      'S-18 competing Actives with invented sources',
       'advertisements_refused_total',
       'lower-priority',
       (source: string) => advertisementFrame({ source, priority: 50 }),
@@ -28,9 +28,9 @@ describeNetns('a flood of as many forged packets as the machine can send', () =>
       (source: string) => advertisementFrame({ source, priority: 255, ttl: 1 }),
     ],
   ] as const)('%s: counted or counted as lost, bounded, and over when they are', async (_, metric, reason, frame) => {
-    const siege = await Siege.laid()
+    const attacked = await AttackedGroup.settled()
     const flood = async () => {
-      const attack = siege.attacker.keepSending(INVENTED.map(frame), 100_000)
+      const attack = attacked.attacker.keepSending(INVENTED.map(frame), 100_000)
       await sleep(FLOOD_MS)
       const onslaught = await attack.stop()
       // By then the daemons have read their queues, which hold some ten thousand packets.
@@ -40,21 +40,21 @@ describeNetns('a flood of as many forged packets as the machine can send', () =>
     try {
       // A first burst causes allocations that stay. Those are no leak.
       await flood()
-      const before = await siege.accounts()
-      const memory = residentKilobytes(siege.daemon(1))
+      const before = await attacked.accounts()
+      const memory = residentKilobytes(attacked.daemon(1))
       const { at, sent } = await flood()
-      await siege.calm('a flood')
-      const after = await siege.accounts()
+      await attacked.calm('a flood')
+      const after = await attacked.accounts()
       for (const name of ['r1', 'r2'] as const) {
         const counted = after[name].since(before[name], metric, { reason })
         const lost = after[name].since(before[name], 'receive_overflow_total')
         expect(counted + lost, `packets that ${name} counted, of ${sent}`).toBeGreaterThan(0.95 * sent)
         expect(after[name].lines - before[name].lines, `log lines of ${name}`).toBeLessThan(600)
       }
-      expect(residentKilobytes(siege.daemon(1)) - memory, 'growth of r1 in kB').toBeLessThan(24_000)
-      judgeTime('ms without an answer', siege.client(at).longestGap, downMs(2), 'docs/security.md')
+      expect(residentKilobytes(attacked.daemon(1)) - memory, 'growth of r1 in kB').toBeLessThan(24_000)
+      judgeTime('ms without an answer', attacked.client(at).longestGap, downMs(2), 'docs/security.md')
     } finally {
-      siege.lift()
+      attacked.destroy()
     }
   })
 })

@@ -11,17 +11,25 @@ import { judgeTime } from '../judge/time.ts'
 import { Attacker } from '../support/attacker.ts'
 import { advertisementFrame, arpReplyFrame, claimFrame, type Forgery } from '../support/forged-frame.ts'
 import { describeNetns } from '../support/require.ts'
-import { downMs, INTERVAL, MARGIN, Siege, type SiegeOptions, STRANGER, UNTOUCHED } from './siege.ts'
+import {
+  AttackedGroup,
+  type AttackedGroupOptions,
+  downMs,
+  INTERVAL,
+  MARGIN,
+  UNLISTED,
+  UNTOUCHED,
+} from './attacked-group.ts'
 
-let siege: Siege | undefined
+let attacked: AttackedGroup | undefined
 afterEach(() => {
-  siege?.lift()
-  siege = undefined
+  attacked?.destroy()
+  attacked = undefined
 })
 
-async function lay(options: SiegeOptions): Promise<Siege> {
-  siege = await Siege.laid(options)
-  return siege
+async function build(options: AttackedGroupOptions): Promise<AttackedGroup> {
+  attacked = await AttackedGroup.settled(options)
+  return attacked
 }
 
 const R1 = '10.77.0.11'
@@ -30,14 +38,19 @@ const LOST = { from: 'Active', to: 'Backup', reason: 'higherPriorityHeard' }
 const PASSWORD = 'h0ldf4st'
 
 /** Returns a frame of the forgery for each router, as a unicast peer would send it. */
-function toEach(here: Siege, forgery: Forgery): readonly Uint8Array[] {
+function toEach(here: AttackedGroup, forgery: Forgery): readonly Uint8Array[] {
   return here.lab.routers.map((host) =>
     advertisementFrame({ ...forgery, destination: host.address, destinationMac: macOf(host) }),
   )
 }
 
 /** Asserts that r1 and r2 only count the frames under that reason. Each router receives `share` of the frames. */
-async function countsForNothing(here: Siege, frames: readonly Uint8Array[], reason: string, share = 1): Promise<void> {
+async function countsForNothing(
+  here: AttackedGroup,
+  frames: readonly Uint8Array[],
+  reason: string,
+  share = 1,
+): Promise<void> {
   const before = await here.accounts()
   const { at, sent } = await here.attacker.send(frames, 20 * frames.length, 20 * frames.length)
   await sleep(INTERVAL)
@@ -51,7 +64,12 @@ async function countsForNothing(here: Siege, frames: readonly Uint8Array[], reas
 }
 
 /** Asserts that r1 loses the address while the frames are sent. Returns the metrics before and after the attack. */
-async function takesTheAddress(here: Siege, attacker: Attacker, frames: readonly Uint8Array[], intervalMs = INTERVAL) {
+async function takesTheAddress(
+  here: AttackedGroup,
+  attacker: Attacker,
+  frames: readonly Uint8Array[],
+  intervalMs = INTERVAL,
+) {
   const before = await here.accounts()
   const attack = attacker.keepSending(frames, (1_000 * frames.length) / intervalMs)
   await here.becomes(1, 'Backup')
@@ -73,19 +91,19 @@ async function takesTheAddress(here: Siege, attacker: Attacker, frames: readonly
 
 describeNetns('an attacker on the segment of a unicast group', () => {
   test('S-21 gets the address with priority 255 although it is no peer, and is named', async () => {
-    const here = await lay({ unicast: true })
-    const { during } = await takesTheAddress(here, here.attacker, toEach(here, { source: STRANGER, priority: 255 }))
-    expect(during.router.holder, 'holder in the status of r1').toMatchObject({ address: STRANGER, priority: 255 })
-    expect(during.metric('mismatched_routers', { reason: 'unlisted-peer' }), 'strangers of r1').toBe(1)
+    const here = await build({ unicast: true })
+    const { during } = await takesTheAddress(here, here.attacker, toEach(here, { source: UNLISTED, priority: 255 }))
+    expect(during.router.holder, 'holder in the status of r1').toMatchObject({ address: UNLISTED, priority: 255 })
+    expect(during.metric('mismatched_routers', { reason: 'unlisted-peer' }), 'mismatched routers of r1').toBe(1)
     const warned = here
       .daemon(1)
-      .records.filter(({ warning, peer }) => warning === 'unlisted-peer' && peer === STRANGER)
+      .records.filter(({ warning, peer }) => warning === 'unlisted-peer' && peer === UNLISTED)
     expect(warned, 'warnings of r1 about the attacker').not.toEqual([])
   })
 
   test('S-22 has no effect with onlyListedPeers, and S-23 gets the address in the name of a peer', async () => {
-    const here = await lay({ unicast: true, extra: { onlyListedPeers: true, ttlCheck: true } })
-    await countsForNothing(here, toEach(here, { source: STRANGER, priority: 255 }), 'unknown-peer', 1 / 2)
+    const here = await build({ unicast: true, extra: { onlyListedPeers: true, ttlCheck: true } })
+    await countsForNothing(here, toEach(here, { source: UNLISTED, priority: 255 }), 'unknown-peer', 1 / 2)
     const [toR1] = toEach(here, { source: R2, priority: 255 })
     if (toR1 === undefined) throw new Error('Cannot forge a packet for r1')
     const before = await here.accounts()
@@ -115,9 +133,9 @@ describeNetns('an attacker on the segment of a unicast group', () => {
   })
 
   test('S-24 has no effect with multicast, because the socket of a unicast router is in no group', async () => {
-    const here = await lay({ unicast: true })
+    const here = await build({ unicast: true })
     const before = await here.accounts()
-    const { at } = await here.attacker.send([advertisementFrame({ source: STRANGER, priority: 255 })], 20, 20)
+    const { at } = await here.attacker.send([advertisementFrame({ source: UNLISTED, priority: 255 })], 20, 20)
     const after = await here.accounts()
     for (const name of ['r1', 'r2'] as const)
       expect(
@@ -129,7 +147,7 @@ describeNetns('an attacker on the segment of a unicast group', () => {
   })
 
   test("S-25 makes both routers hold the address repeatedly by a forged neighbour entry for the Active's peer", async () => {
-    const here = await lay({ unicast: true })
+    const here = await build({ unicast: true })
     const { attacker, lab } = here
     const r1 = lab.router(1)
     const before = await here.accounts()
@@ -160,7 +178,7 @@ describeNetns('an attacker on the segment of a unicast group', () => {
   })
 
   test("S-25 has no effect if the Active's neighbour entry for its peer is static", async () => {
-    const here = await lay({ unicast: true })
+    const here = await build({ unicast: true })
     const { attacker, lab } = here
     const [r1, r2] = [lab.router(1), lab.router(2)]
     for (const [host, peer] of [
@@ -178,7 +196,7 @@ describeNetns('an attacker on the segment of a unicast group', () => {
 })
 
 /** Adds a network behind a gateway of the segment, and a host with a raw socket in that network. */
-async function outsider(here: Siege): Promise<{ attacker: Attacker; gatewayMac: string }> {
+async function outsider(here: AttackedGroup): Promise<{ attacker: Attacker; gatewayMac: string }> {
   const [gateway, outside] = [here.lab.host('gateway'), here.lab.host('outside')]
   ip(gateway, `link add out0 type veth peer name in0 netns ${outside.namespace}`)
   ip(outside, 'link set eth0 down')
@@ -196,7 +214,7 @@ async function outsider(here: Siege): Promise<{ attacker: Attacker; gatewayMac: 
 }
 
 /** Switches reverse path filtering of the gateway (BCP 38) on or off. */
-function checkSources(here: Siege, on: boolean): void {
+function checkSources(here: AttackedGroup, on: boolean): void {
   const set = (key: string, value: number) => `echo ${value} >/proc/sys/net/ipv4/conf/${key}`
   const lines = [
     set('all/rp_filter', Number(on)),
@@ -212,7 +230,7 @@ const fromOutside = (gatewayMac: string, forgery: Forgery) =>
 
 describeNetns('an attacker that can only route packets to the segment', () => {
   test('S-26 gets the address of a unicast group without ttlCheck, unless the gateway checks source addresses', async () => {
-    const here = await lay({ unicast: true, hosts: HOSTS, extra: { onlyListedPeers: true } })
+    const here = await build({ unicast: true, hosts: HOSTS, extra: { onlyListedPeers: true } })
     const { attacker, gatewayMac } = await outsider(here)
     const asPeer = fromOutside(gatewayMac, { source: R2, priority: 255 }).slice(0, 1)
     const before = await here.accounts()
@@ -235,16 +253,16 @@ describeNetns('an attacker that can only route packets to the segment', () => {
     ['S-27 to a unicast group with ttlCheck', { unicast: true, extra: { ttlCheck: true } }],
     ['S-28 to a multicast group', {}],
   ] as const)('%s: its TTL is 254, nothing', async (_, options) => {
-    const here = await lay({ ...options, hosts: HOSTS })
+    const here = await build({ ...options, hosts: HOSTS })
     const { attacker, gatewayMac } = await outsider(here)
     const before = await here.accounts()
-    const { at, sent } = await attacker.send(fromOutside(gatewayMac, { source: STRANGER, priority: 255 }), 40, 40)
+    const { at, sent } = await attacker.send(fromOutside(gatewayMac, { source: UNLISTED, priority: 255 }), 40, 40)
     await sleep(INTERVAL)
     const after = await here.accounts()
     for (const name of ['r1', 'r2'] as const) {
       const counted = after[name].since(before[name], 'advertisements_discarded_total', { reason: 'ttl' })
       expect(counted, `packets that ${name} discarded because of the TTL`).toBe(sent / 2)
-      expect(after[name].metric('mismatched_routers', { reason: 'ttl' }), `strangers of ${name}`).toBe(1)
+      expect(after[name].metric('mismatched_routers', { reason: 'ttl' }), `mismatched routers of ${name}`).toBe(1)
     }
     expect(after.transitions(), 'transitions of both routers').toEqual(before.transitions())
     expect(here.client(at), 'answers to the client during the attack').toEqual(UNTOUCHED)
@@ -254,12 +272,12 @@ describeNetns('an attacker that can only route packets to the segment', () => {
 describeNetns('an attacker on the segment of a version 2 group with a password', () => {
   const SECOND = 1_000
   const two = (rest: Partial<Forgery>): Forgery => ({
-    ...{ source: STRANGER, priority: 255, version: 2, intervalMs: SECOND },
+    ...{ source: UNLISTED, priority: 255, version: 2, intervalMs: SECOND },
     ...rest,
   })
 
   test('S-29 has no effect without the right password and interval, and S-30 gets the address with the password that it reads on the wire', async () => {
-    const here = await lay({ plan: { version: 2, password: PASSWORD, intervalMs: SECOND } })
+    const here = await build({ plan: { version: 2, password: PASSWORD, intervalMs: SECOND } })
     await countsForNothing(here, [advertisementFrame(two({}))], 'auth-type')
     await countsForNothing(here, [advertisementFrame(two({ password: 'guessed1' }))], 'auth-data')
     const long = advertisementFrame(two({ password: PASSWORD, intervalMs: 255_000 }))
@@ -280,7 +298,7 @@ describeNetns('an attacker on the segment of an IPv6 group', () => {
     advertisementFrame({ source: 'fe80::66', priority: 255, addresses: [LAB_VIP6], ...rest })
 
   test("S-31 and S-32 have no effect with hop limit 254 or the Active's own source, and S-33 gets the address with priority 255", async () => {
-    const here = await lay({ address: LAB_VIP6 })
+    const here = await build({ address: LAB_VIP6 })
     await countsForNothing(here, [six({ ttl: 254 })], 'ttl')
     const before = await here.accounts()
     const own = before.r1.router.source ?? ''
@@ -294,13 +312,13 @@ describeNetns('an attacker on the segment of an IPv6 group', () => {
     expect(here.client(at), 'answers to the client during the attack').toEqual(UNTOUCHED)
 
     const { during } = await takesTheAddress(here, here.attacker, [six({ source: OWN.replace('12', '66') })])
-    expect(during.metric('mismatched_routers', { reason: 'address-list-mismatch' }), 'strangers of r1').toBe(0)
+    expect(during.metric('mismatched_routers', { reason: 'address-list-mismatch' }), 'mismatched routers of r1').toBe(0)
     const warned = here.daemon(1).records.filter(({ warning }) => warning === 'source-not-link-local')
     expect(warned, 'warnings of r1 about the source of the attacker').not.toEqual([])
   })
 
   test('S-34 misleads the client by a Neighbor Advertisement until the next announcement, and no router sees it', async () => {
-    const here = await lay({ address: LAB_VIP6, extra: { announce: { at: ['0ms'], refresh: '1s' } } })
+    const here = await build({ address: LAB_VIP6, extra: { announce: { at: ['0ms'], refresh: '1s' } } })
     const before = await here.accounts()
     const { at } = await here.attacker.send([claimFrame(LAB_VIP6)])
     await eventually('the client to be answered again', () => here.client(at).longestGap > 0, {

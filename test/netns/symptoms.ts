@@ -36,7 +36,7 @@ export class Stage {
   readonly #daemons = new Map<Host, Holdfast>()
 
   constructor() {
-    this.lab = createLab({ routers: 3, clients: ['client', 'stranger'] })
+    this.lab = createLab({ routers: 3, clients: ['client', 'other'] })
   }
 
   #plan(position: number, priority: number, plan: Partial<RouterPlan> = {}): RouterPlan {
@@ -179,12 +179,12 @@ export const SYMPTOMS: Readonly<Record<string, Symptom>> = {
   'peer-lists': {
     make: (stage) => apart(stage, unicast(R3), unicast(R3)),
   },
-  stranger: {
+  otherHost: {
     make: async (stage) => {
       await stage.pair()
-      stage.ip('stranger', `address add ${LAB_VIP}/32 dev eth0`)
+      stage.ip('other', `address add ${LAB_VIP}/32 dev eth0`)
     },
-    end: async (stage) => stage.ip('stranger', `address delete ${LAB_VIP}/32 dev eth0`),
+    end: async (stage) => stage.ip('other', `address delete ${LAB_VIP}/32 dev eth0`),
   },
   'check-fails-everywhere': {
     make: async (stage) => {
@@ -328,11 +328,11 @@ export const SYMPTOMS: Readonly<Record<string, Symptom>> = {
   'ipv6-duplicate': {
     make: async (stage) => {
       const own = 'fe80::11/64'
-      for (const name of ['stranger', 'r1']) {
+      for (const name of ['other', 'r1']) {
         stage.ip(name, 'link set eth0 addrgenmode none')
         stage.ip(name, '-6 address flush dev eth0 scope link')
       }
-      stage.ip('stranger', `-6 address add ${own} dev eth0 nodad`)
+      stage.ip('other', `-6 address add ${own} dev eth0 nodad`)
       stage.ip('r1', `-6 address add ${own} dev eth0`)
       stage.start(1, 200, { plan: { address: 'fd00:77::100' } })
     },

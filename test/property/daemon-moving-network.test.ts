@@ -137,7 +137,7 @@ function live(
   expect(node.wrongs, storyOf(world, done)).toEqual([])
   void world.daemon.stop()
   world.advance(20_000)
-  expect([world.installed, world.wills.size], storyOf(world, [...done, 'stop()'])).toEqual([[], 0])
+  expect([world.installed, world.plans.size], storyOf(world, [...done, 'stop()'])).toEqual([[], 0])
   world.daemon.close()
   expect(node.openSockets, storyOf(world, [...done, 'stop()', 'close()'])).toBe(0)
 }

@@ -118,7 +118,7 @@ test('no reload loses an address, leaves one behind, or gives one to two', () =>
     void world.daemon.stop()
     world.advance(10_000)
     const left = world.addresses.filter((each) => VIPS.includes(each.address))
-    expect([left, world.wills.size], `after stop(), from ${JSON.stringify(first)}\n${actions.join('\n')}`).toEqual([
+    expect([left, world.plans.size], `after stop(), from ${JSON.stringify(first)}\n${actions.join('\n')}`).toEqual([
       [],
       0,
     ])

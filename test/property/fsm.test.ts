@@ -301,7 +301,7 @@ describe('announcements against competing Actives', () => {
       }
       // A batch replaces the pending repeats of the batch before it.
       const frames = batches.flatMap((at, i) =>
-        announcementOffsets('rival', 'ipv4')
+        announcementOffsets('competingActive', 'ipv4')
           .map((offset) => at + offset)
           .filter((due) => due === at || due < (batches[i + 1] ?? Number.POSITIVE_INFINITY)),
       )

@@ -59,7 +59,7 @@ describe.each(INTERVALS)('advertisements every %i cs', (centis) => {
     ['one router', undefined],
     ['a sync group', GROUP],
   ])(
-    'a frozen Active returns (%s): moved by its will, never two answer, nothing said before it has listened',
+    'a frozen Active returns (%s): moved by its cleanup plan, never two answer, nothing said before it has listened',
     (_w, members) => {
       const lan = settled(centis, members === undefined ? {} : { members })
       told(lan, () => {
@@ -91,7 +91,7 @@ describe.each(INTERVALS)('advertisements every %i cs', (centis) => {
     told(lan, () => {
       lan.freeze('a', away)
       lan.run(away - 0.001)
-      expect(lan.holders, 'its will was executed').toEqual([])
+      expect(lan.holders, 'its cleanup plan was executed').toEqual([])
       const took = lan.runUntil('"a" to have everything', () => lan.isAll(['a']), RETURN + 1)
       expect(took, 'ms: not before it has listened').toBeGreaterThan(RETURN - 0.01)
     })

@@ -24,7 +24,7 @@ export const EXTENSIONS: readonly Extension[] = [
   { name: 'Leaving', off: { leaving: false } },
   { name: 'last advertisement', off: { lastAdvertisement: false } },
   { name: 'kept until claimed', off: { keepUntilClaimed: false } },
-  { name: 'announcing over a rival', off: { announceOnRival: false } },
+  { name: 'announcing over a competing Active', off: { announceOnRival: false } },
   { name: 'stagger', off: { stagger: false } },
   { name: 'priority 0 of the Active only', off: { priorityZeroFromActiveOnly: false } },
   { name: 'return after absence', without: 'absence' },

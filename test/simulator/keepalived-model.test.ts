@@ -139,7 +139,7 @@ describe('the model does what keepalived 2.2.7 did in the extensions', () => {
   const played = timelines.filter((vector) => NOT_MODELLED[vector.id] === undefined && observed(vector) !== undefined)
 
   test.each(played.map((vector) => [vector.id, vector.title, vector] as const))('%s %s', (_id, _title, vector) => {
-    expectAlike(playTimeline(vector), wantedOf(vector), withoutRivals(observed(vector)))
+    expectAlike(playTimeline(vector), wantedOf(vector), withoutCompeting(observed(vector)))
   })
 
   test('every vector of the extensions is played, except for the listed ones', () => {
@@ -147,7 +147,7 @@ describe('the model does what keepalived 2.2.7 did in the extensions', () => {
   })
 })
 
-function withoutRivals(found: Observed | undefined): Observed {
+function withoutCompeting(found: Observed | undefined): Observed {
   const told = (lines: readonly Line[] = []) => lines.filter(({ text }) => !text.includes('MASTER_RX_LOWER_PRI'))
   return { missing: told(found?.missing), extra: told(found?.extra) }
 }

@@ -67,10 +67,10 @@ export class FileGroup {
   readonly #deaths: Death[] = []
 
   /** Each member is in the list of peers of all nodes. The further nodes list the members, and no node lists them. */
-  constructor(row: Row, members: number, strangers = 0) {
+  constructor(row: Row, members: number, others = 0) {
     this.row = row
     this.vip = VIPS[row.family]
-    this.lab = createLab({ routers: members + strangers })
+    this.lab = createLab({ routers: members + others })
     this.#members = Array.from({ length: members }, (_, i) => i + 1)
     const { lab, vip } = this
     for (const host of row.family === 'ipv6' ? lab.hosts.values() : []) addIpv6(host)
@@ -247,7 +247,7 @@ export class FileGroup {
   }
 
   /** Returns the nodes that answered together with another node at some time in the window. */
-  rivals(from: number, to: number): string[] {
+  competing(from: number, to: number): string[] {
     const found = spansIn(this.holders(), (count) => count > 1, { from, to })
     return [...new Set(found.flatMap(({ holders }) => holders))].sort()
   }

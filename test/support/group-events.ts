@@ -37,7 +37,7 @@ export type Measured = {
   readonly nobody: number
   readonly several: number
   /** Nodes that answered together with another node. */
-  readonly rivals: readonly string[]
+  readonly competing: readonly string[]
   /** Milliseconds in which a client, with its neighbour entry, had no answer. */
   readonly silence: number
 }
@@ -104,7 +104,7 @@ class Course {
       // No outage is counted before the first holder comes.
       nobody: outcome === 'comes' ? took : group.longest((count) => count === 0, at, until),
       several: group.longest((count) => count > 1, at, until),
-      rivals: group.rivals(at, until).map((name) => `${name} ${this.kindOf(name)}`),
+      competing: group.competing(at, until).map((name) => `${name} ${this.kindOf(name)}`),
       silence: group.silence(at, until).longest,
     })
   }

@@ -28,12 +28,12 @@ export function wrongs(world: FakeWorld, vips: ReadonlySet<string>): readonly st
         (state === 'Active' || state === 'Leaving' || deadlines.addressesOffInMs !== undefined) &&
         addresses.some((each) => each.address === vip),
     )
-    const willed = [...world.wills.values()].some(({ remove }) =>
+    const planned = [...world.plans.values()].some(({ remove }) =>
       remove.some((each) => each.address === vip && each.interfaceIndex === interfaceIndex),
     )
-    return holders.length === 1 && willed
+    return holders.length === 1 && planned
       ? []
-      : [`${vip} on ${interfaceIndex} has ${holders.length} holders and ${willed ? 'a' : 'no'} will`]
+      : [`${vip} on ${interfaceIndex} has ${holders.length} holders and ${planned ? 'a' : 'no'} cleanup plan`]
   })
   const torn = groups.flatMap(({ members }) => {
     const states = routers.filter(({ name, departing }) => members.includes(name) && !departing).map((one) => one.state)

@@ -160,7 +160,7 @@ export class VirtualNode {
   #guard(now: number): void {
     const order = this.#guardian?.run(now)
     if (order === undefined) return
-    this.#world.note(order === 'execute' ? 'has its will executed' : 'has its addresses expire')
+    this.#world.note(order === 'execute' ? 'has its cleanup plan executed' : 'has its addresses expire')
     for (const { installed } of this.members) installed.clear()
     this.#world.answers()
     if (order === 'expire') return

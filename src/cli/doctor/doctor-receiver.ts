@@ -151,7 +151,7 @@ export class Receiver {
       refused: typeof this.#unsent === 'string' ? undefined : this.#unsent.message,
       passedOutput: this.#unsent === 'passed' || this.#left > 0,
       looped: this.#looped,
-      beacon: {
+      messages: {
         sent: this.#messagesSent,
         left: this.#messagesLeft,
         failure: this.#senderFailure?.message,

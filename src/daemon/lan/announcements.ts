@@ -29,7 +29,7 @@ export class Announcements {
   }
 
   /** Plans the announcement of all addresses of the router. The method run() sends the frames. */
-  announce(router: HostedRouter, reason: 'takeover' | 'rival', now: Millis): void {
+  announce(router: HostedRouter, reason: 'takeover' | 'competingActive', now: Millis): void {
     this.#announce(router, router.parameters.addresses, reason, now)
   }
 
@@ -41,7 +41,7 @@ export class Announcements {
   #announce(
     router: HostedRouter,
     addresses: readonly Address[],
-    reason: 'takeover' | 'rival' | 'duplicate',
+    reason: 'takeover' | 'competingActive' | 'duplicate',
     now: Millis,
   ): void {
     const { family } = this.#home

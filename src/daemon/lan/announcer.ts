@@ -50,7 +50,7 @@ export type Announced = {
  * Reasons of an announcement plan. A router may have one plan for each reason. `duplicate` concerns some addresses
  * only.
  */
-const REASONS = ['takeover', 'rival', 'duplicate'] as const
+const REASONS = ['takeover', 'competingActive', 'duplicate'] as const
 type Reason = (typeof REASONS)[number]
 type Plans = { [reason in Reason]?: AnnouncementPlan }
 
@@ -100,7 +100,7 @@ export class Announcer {
   announce(announced: Announced, reason: Reason, now: Millis): void {
     const { name, family, addresses, onFirst, onRival, refreshCopies: everyCopies } = announced
     if (onFirst !== undefined) this.#onFirst.set(name, onFirst)
-    const over = (reason === 'rival' ? onRival : undefined) ?? announcementOffsets(reason, family)
+    const over = (reason === 'competingActive' ? onRival : undefined) ?? announcementOffsets(reason, family)
     const at = reason === 'takeover' ? announced.at : over
     const every = reason === 'takeover' ? announced.refresh : undefined
     const plan = announcementPlan({ reason, family, addresses, at, startAt: now, every, everyCopies })
@@ -121,7 +121,7 @@ export class Announcer {
     this.#plans.set(name, {
       ...defined({
         takeover: takeover && withPeriod(reduced(takeover), refresh, now, refreshCopies),
-        rival: over.rival && reduced(over.rival),
+        competingActive: over.competingActive && reduced(over.competingActive),
         duplicate: over.duplicate && reduced(over.duplicate),
       }),
     })
@@ -160,8 +160,8 @@ export class Announcer {
 
   /** Tells whether the first announcement because of a competing Active is due. */
   announcesOverCompetitor(now: Millis): boolean {
-    for (const { rival } of this.#plans.values()) {
-      const at = rival?.fresh === true ? nextAnnouncementAt(rival) : undefined
+    for (const { competingActive: plan } of this.#plans.values()) {
+      const at = plan?.fresh === true ? nextAnnouncementAt(plan) : undefined
       if (at !== undefined && at <= now) return true
     }
     return false

@@ -42,7 +42,7 @@ export type RouterIo = AddressIo &
     /** Starts to receive the announcements of other hosts that a router needs. */
     watchAnnouncements(): void
     readonly announcements: {
-      announce(router: HostedRouter, reason: 'takeover' | 'rival', now: Millis): void
+      announce(router: HostedRouter, reason: 'takeover' | 'competingActive', now: Millis): void
       /** Announces these VIPs of the router, because another host has the same addresses. */
       announceOver(router: HostedRouter, addresses: readonly Address[], now: Millis): void
       /** Announces the node's own address to hosts that could not ask for it while the node was away. */

@@ -386,7 +386,7 @@ export class Router {
   }
 
   announceAgain(now: Millis): void {
-    this.#io?.announcements.announce(this, 'rival', now)
+    this.#io?.announcements.announce(this, 'competingActive', now)
   }
 
   /** Announces these VIPs, because another host has the same addresses. */

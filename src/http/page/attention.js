@@ -62,7 +62,7 @@ function ofRouter(router, now) {
     holding,
     name,
     restorationsPaused,
-    competingAnswer: rival,
+    competingAnswer: competing,
     mismatchedRouters,
     yieldingUntil,
   } = router
@@ -87,11 +87,11 @@ function ofRouter(router, now) {
       note(`${name}: ${counted(count, 'advertisement')} could not be sent (${code}) since the start`),
     ),
     // A daemon of an earlier version does not send the competing answer.
-    ...(rival == null || duplicates.some(({ mac }) => mac === rival.mac)
+    ...(competing == null || duplicates.some(({ mac }) => mac === competing.mac)
       ? []
       : [
           note(
-            `${name}: ${rival.mac} also answers for ${rival.address}: ${counted(rival.answers, 'time')} since ${clock(now - rival.sinceMsAgo, now)}`,
+            `${name}: ${competing.mac} also answers for ${competing.address}: ${counted(competing.answers, 'time')} since ${clock(now - competing.sinceMsAgo, now)}`,
           ),
         ]),
     ...(counters.cleanupPlansExecuted === 0

@@ -63,12 +63,12 @@ function consequenceOf(member, priority, group) {
   // The state of a node that does not answer is not known.
   if (member.node.problem !== null) return ''
   if (isHolding(member)) {
-    const rival = followersOf(group).find(({ node }) => node !== member.node)
-    if (rival === undefined) return ''
-    const other = rival.router.priority.effective
+    const successor = followersOf(group).find(({ node }) => node !== member.node)
+    if (successor === undefined) return ''
+    const other = successor.router.priority.effective
     return priority < other
-      ? `${rival.node.name} (${other}) would take over`
-      : `the address stays, ${rival.node.name} has ${other}`
+      ? `${successor.node.name} (${other}) would take over`
+      : `the address stays, ${successor.node.name} has ${other}`
   }
   const holder = group.members.find(isHolding)
   if (holder === undefined || member.router.state !== 'Backup') return ''

@@ -89,7 +89,7 @@ export function enginePart(
   for (const { discarded } of interfaces)
     for (const [reason, count] of Object.entries(discarded)) discards.set(reason, (discards.get(reason) ?? 0) + count)
   const overflowed = interfaces.reduce((sum, one) => sum + one.overflowed, 0)
-  const wills = routers.reduce((sum, { counters }) => sum + counters.cleanupPlansExecuted, 0)
+  const executions = routers.reduce((sum, { counters }) => sum + counters.cleanupPlansExecuted, 0)
   const told = [...discards].map(([reason, count]) => `${reason} ${count}`)
   /** @type {readonly (readonly [string, Child])[]} */
   const facts = [
@@ -97,7 +97,9 @@ export function enginePart(
     ['Guardian', GUARDIAN[guardian]],
     [
       'Cleanup plan',
-      wills === 0 ? 'never executed since the start' : `executed ${counted(wills, 'time')}: the engine was late`,
+      executions === 0
+        ? 'never executed since the start'
+        : `executed ${counted(executions, 'time')}: the engine was late`,
     ],
     [
       'Scheduling',

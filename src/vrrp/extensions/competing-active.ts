@@ -63,7 +63,7 @@ function hearLower(
     return announceToo([answerLate(state, question, parameters, now), refused], parameters, now)
   }
   const answered = rememberAnswer(state, question, parameters, now)
-  return announceToo([answered, [...refused, advertise(parameters, 'rivalHeard')]], parameters, now)
+  return announceToo([answered, [...refused, advertise(parameters, 'competingActiveHeard')]], parameters, now)
 }
 
 /**
@@ -169,7 +169,10 @@ export function announceOverCompetitor(
     if (family === 'ipv4') return [state, []]
     const after = millis(early)
     const later = { ...state, announcedOverAt: plus(now, early), announcementsPaidAt: paidAt }
-    return [later, [{ kind: 'announce', reason: 'rival', after }]]
+    return [later, [{ kind: 'announce', reason: 'competingActive', after }]]
   }
-  return [{ ...state, announcedOverAt: now, announcementsPaidAt: paidAt }, [{ kind: 'announce', reason: 'rival' }]]
+  return [
+    { ...state, announcedOverAt: now, announcementsPaidAt: paidAt },
+    [{ kind: 'announce', reason: 'competingActive' }],
+  ]
 }

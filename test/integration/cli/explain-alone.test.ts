@@ -462,10 +462,8 @@ describe('explain about present faults', () => {
     expect(texts(both)).toContainEqual(
       expect.stringMatching(/^web6 \(fd44::100\): node1 and listed peer 10\.44\.0\.12 both answer/),
     )
-    const stranger = tell(made(...active, duplicate(5_000, {})))
-    expect(stranger.incidents.find(({ cause }) => cause === 'duplicateHolder')?.prevention).toContain(
-      'duplicateAllowed',
-    )
+    const unknown = tell(made(...active, duplicate(5_000, {})))
+    expect(unknown.incidents.find(({ cause }) => cause === 'duplicateHolder')?.prevention).toContain('duplicateAllowed')
   })
 })
 

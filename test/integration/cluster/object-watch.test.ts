@@ -355,7 +355,7 @@ describe('a collection of the API, watched', () => {
 
 describe('who we are to the API', () => {
   test('certificates are used in both directions, and an unknown authority is the failure "tls"', async () => {
-    const [authority, stranger] = [createAuthority(), createAuthority()]
+    const [authority, otherAuthority] = [createAuthority(), createAuthority()]
     try {
       const server = authority.issue('DNS:api-int.ostest.example.com')
       const own = authority.issue('DNS:agent')
@@ -375,7 +375,10 @@ describe('who we are to the API', () => {
       }
       const { client } = clientOf({ ...plan, caFile: authority.caFile })
       expect(await client.ask({ path: '/api/v1/nodes' })).toMatchObject({ kind: 'NodeList' })
-      for (const wrong of [{ caFile: stranger.caFile }, { caFile: authority.caFile, tlsServerName: 'api.other' }]) {
+      for (const wrong of [
+        { caFile: otherAuthority.caFile },
+        { caFile: authority.caFile, tlsServerName: 'api.other' },
+      ]) {
         const { client: other } = clientOf({ ...plan, ...wrong })
         await expect(other.ask({ path: '/api/v1/nodes' })).rejects.toMatchObject({ kind: 'tls' })
       }
@@ -387,7 +390,7 @@ describe('who we are to the API', () => {
       await expect(nobody.ask({ path: '/api/v1/nodes' })).rejects.toMatchObject({ kind: 'unauthorized' })
     } finally {
       authority.remove()
-      stranger.remove()
+      otherAuthority.remove()
     }
   })
 

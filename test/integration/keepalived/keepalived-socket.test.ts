@@ -84,9 +84,9 @@ describe('the socket', () => {
   test('the socket disconnects a user who may not command, and a client of unknown user', async () => {
     for (const peer of [{ pid: 7, uid: OWN + 4_711 }, undefined]) {
       const { path, heard } = await lines(() => peer)
-      const stranger = await client(path)
-      stranger.on('error', () => {})
-      stranger.write('stop\n')
+      const refused = await client(path)
+      refused.on('error', () => {})
+      refused.write('stop\n')
       await hears(heard, [`refused ${peer?.uid}`])
       await open.shift()?.close()
     }

@@ -15,7 +15,7 @@ import { armMessage, LARGEST_MESSAGE, readyMessage, withdrawMessage } from '../.
 import { loadNative } from '../../../src/linux/native.ts'
 import { address } from '../../../src/wire/address.ts'
 
-const will = (unit: number, host = 1): CleanupPlan => ({
+const planOf = (unit: number, host = 1): CleanupPlan => ({
   unit,
   name: 'api',
   remove: [{ interfaceIndex: 2, address: address(`192.0.2.${host}`), prefixLength: 32 }],
@@ -58,7 +58,7 @@ function readAll(): Buffer {
 test('an engine without a guardian arms nothing', () => {
   for (const descriptor of ['', 'x', '-1']) {
     const port = openGuardian(descriptor)
-    port.arm(will(1))
+    port.arm(planOf(1))
     port.withdraw(1)
     expect(port.armed).toBe(false)
   }
@@ -66,9 +66,9 @@ test('an engine without a guardian arms nothing', () => {
 
 test('arm and withdraw are one message each', () => {
   const port = open()
-  port.arm(will(1))
+  port.arm(planOf(1))
   port.withdraw(1)
-  expect(hex(readAll())).toBe(hex(armMessage(will(1)), withdrawMessage(1)))
+  expect(hex(readAll())).toBe(hex(armMessage(planOf(1)), withdrawMessage(1)))
   expect(port.armed).toBe(true)
 })
 
@@ -79,13 +79,13 @@ test('ready is one message', () => {
 
 test('ready waits for room in a full channel and is sent after the plans', async () => {
   const port = open()
-  for (let i = 0; i < 5000 && port.armed; i++) port.arm(will(1))
-  port.arm(will(1, 99))
+  for (let i = 0; i < 5000 && port.armed; i++) port.arm(planOf(1))
+  port.arm(planOf(1, 99))
   port.ready()
   readAll()
   const state = () => ({ armed: port.armed, faults })
   await eventually('the plan to be armed', () => port.armed, { sight: state, within: 1_000 })
-  expect(hex(readAll())).toBe(hex(armMessage(will(1, 99)), readyMessage()))
+  expect(hex(readAll())).toBe(hex(armMessage(planOf(1, 99)), readyMessage()))
 })
 
 test('ready without a guardian, or with a dead one, does nothing', () => {
@@ -102,21 +102,21 @@ test('a dead guardian is reported once', () => {
   const port = open()
   closeSync(reader)
   reader = -1
-  port.arm(will(1))
+  port.arm(planOf(1))
   expect(port.armed).toBe(false)
-  port.arm(will(2))
+  port.arm(planOf(2))
   expect(faults).toEqual([{ message: expect.stringContaining('Guardian died') }])
 })
 
 test('release leaves armed plans to the guardian and sends nothing more', () => {
   const port = open()
-  port.arm(will(1))
+  port.arm(planOf(1))
   port.release()
   port.release()
   port.withdraw(1)
   expect([port.armed, hex(readAll()), readSync(reader, Buffer.alloc(1)), faults]).toEqual([
     false,
-    hex(armMessage(will(1))),
+    hex(armMessage(planOf(1))),
     0,
     [],
   ])
@@ -124,42 +124,42 @@ test('release leaves armed plans to the guardian and sends nothing more', () => 
 
 test('a full channel is retried without another call', async () => {
   const port = open()
-  for (let i = 0; i < 5000 && port.armed; i++) port.arm(will(1))
-  port.arm(will(1, 99))
+  for (let i = 0; i < 5000 && port.armed; i++) port.arm(planOf(1))
+  port.arm(planOf(1, 99))
   expect(port.armed).toBe(false)
   readAll()
   const state = () => ({ armed: port.armed, faults })
-  await eventually('the will to be armed', () => port.armed, { sight: state, within: 1_000 })
-  expect(hex(readAll())).toBe(hex(armMessage(will(1, 99))))
+  await eventually('the plan to be armed', () => port.armed, { sight: state, within: 1_000 })
+  expect(hex(readAll())).toBe(hex(armMessage(planOf(1, 99))))
 })
 
 test('a plan that is too large is reported once, others still work, and a smaller one replaces it', () => {
   const port = open()
   const datagram = { destination: address('224.0.0.18'), bytes: new Uint8Array(LARGEST_MESSAGE) }
   const group = { family: 'ipv4', interfaceIndex: 2, source: address('192.0.2.1'), datagrams: [datagram] } as const
-  const large = { ...will(1), packets: [group] }
+  const large = { ...planOf(1), packets: [group] }
   const bytes = armMessage(large).length
   port.arm(large)
   port.arm(large)
-  port.arm(will(2))
+  port.arm(planOf(2))
   expect([port.armed, faults]).toEqual([false, [{ message: expect.stringContaining('too large'), unit: 1, bytes }]])
-  port.arm(will(1))
+  port.arm(planOf(1))
   expect(port.armed).toBe(true)
-  expect(hex(readAll())).toBe(hex(armMessage(will(2)), armMessage(will(1))))
+  expect(hex(readAll())).toBe(hex(armMessage(planOf(2)), armMessage(planOf(1))))
 })
 
 test('with a full channel nothing is armed, and later only the newest plan of each unit is sent', () => {
   const port = open()
-  for (let i = 0; i < 5000 && port.armed; i++) port.arm(will(1))
+  for (let i = 0; i < 5000 && port.armed; i++) port.arm(planOf(1))
   expect(port.armed).toBe(false)
-  port.arm(will(2, 21))
-  port.arm(will(1, 12))
-  port.arm(will(2, 22))
+  port.arm(planOf(2, 21))
+  port.arm(planOf(1, 12))
+  port.arm(planOf(2, 22))
   expect(port.armed).toBe(false)
   readAll()
   port.withdraw(3)
   expect(port.armed).toBe(true)
-  expect(hex(readAll())).toBe(hex(armMessage(will(1, 12)), armMessage(will(2, 22)), withdrawMessage(3)))
+  expect(hex(readAll())).toBe(hex(armMessage(planOf(1, 12)), armMessage(planOf(2, 22)), withdrawMessage(3)))
 })
 
 test('a watched guardian reports its wake-ups, and its end once', async () => {

@@ -304,13 +304,13 @@ test('events come in pages by number, and in a stream that continues where its c
   expect(fresh.text().match(/^id: /gm), 'nothing from before').toHaveLength(1)
   stream.close()
   fresh.close()
-  const stranger = await listen(port, { 'last-event-id': '9000' })
-  const first = () => /^id: (\d+)$/m.exec(stranger.text())?.[1]
+  const listener = await listen(port, { 'last-event-id': '9000' })
+  const first = () => /^id: (\d+)$/m.exec(listener.text())?.[1]
   await eventually('who has heard another journal to begin anew', () => first() === '1', {
     sight: first,
     within: 5_000,
   })
-  stranger.close()
+  listener.close()
   const followed = () => said.flatMap((message) => (message.kind === 'eventsFollowed' ? [message.followed] : []))
   await eventually('the engine to be left in peace', () => followed().at(-1) === false, {
     sight: followed,

@@ -59,10 +59,14 @@ describe('announcement plan', () => {
   })
   test('an IPv6 address is announced three times a second apart, whatever the reason (RFC 4861 §7.2.6)', () => {
     expect(announcementOffsets('takeover', 'ipv6')).toEqual([0, 1000, 2000])
-    expect(announcementOffsets('rival', 'ipv6')).toEqual([0, 1000, 2000])
+    expect(announcementOffsets('competingActive', 'ipv6')).toEqual([0, 1000, 2000])
   })
   test('an announcement over a competing Active is repeated after 50 and 200 ms', () => {
-    const plan = takeover({ reason: 'rival', at: announcementOffsets('rival', 'ipv4'), addresses: [A] })
+    const plan = takeover({
+      reason: 'competingActive',
+      at: announcementOffsets('competingActive', 'ipv4'),
+      addresses: [A],
+    })
     expect(follow(plan, Number.POSITIVE_INFINITY)).toEqual([`0 ${A}!`, `50 ${A}`, `200 ${A}`])
   })
   test('with profile rfc9568 each address is announced once', () => {

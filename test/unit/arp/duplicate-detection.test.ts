@@ -24,7 +24,7 @@ import { ms, VIP, VIP2, VIPS } from '../vrrp/fsm-fixture.ts'
 
 const mac = (last: number): Mac => macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, last))
 const OURS = mac(1)
-const RIVAL = mac(2)
+const OTHER_HOST = mac(2)
 const PROXY = mac(3)
 const RULES: DetectionRules = { own: [OURS], allowed: [PROXY], patience: () => 0, isNameless: () => false }
 const SECOND = ms(1000)
@@ -84,7 +84,7 @@ describe('asking', () => {
 
   test('detection asks once more for a suspect after 100 ms, and for its address only', () => {
     const asked = ask(fresh(), 1500).detection
-    const { detection } = hear(asked, RIVAL, 1500)
+    const { detection } = hear(asked, OTHER_HOST, 1500)
     expect(nextQuestionAt(detection)).toBe(1600)
     const again = ask(detection, 1600)
     expect(again.questions).toEqual([VIP])
@@ -92,8 +92,8 @@ describe('asking', () => {
   })
 
   test('after a reload detection asks for the new addresses and keeps the suspects of the others', () => {
-    const { detection } = hear(fresh(), RIVAL, 1500, 1600)
-    expect(duplicateHolders(withAddresses(detection, [VIP]))).toEqual([{ address: VIP, mac: RIVAL }])
+    const { detection } = hear(fresh(), OTHER_HOST, 1500, 1600)
+    expect(duplicateHolders(withAddresses(detection, [VIP]))).toEqual([{ address: VIP, mac: OTHER_HOST }])
     const moved = withAddresses(detection, [VIP2])
     expect(duplicateHolders(moved)).toEqual([])
     expect(ask(moved, 2000).questions).toEqual([VIP2])
@@ -102,12 +102,17 @@ describe('asking', () => {
 
 describe('an answer', () => {
   test.each([
-    ['once is chance', RIVAL, [1500], [false]],
-    ['twice, 100 ms apart, is a holder', RIVAL, [1500, 1600], [false, true]],
-    ['again and again at once is one answer', RIVAL, [1500, 1501, 1599.9], [false, false, false]],
-    ['in between does not move the first one', RIVAL, [1500, 1590, 1600], [false, false, true]],
-    ['of a known holder is no news', RIVAL, [1500, 1600, 2600], [false, true, false]],
-    ['within 500 ms of the takeover does not count', RIVAL, [1000, 1499.9, 1550, 1600], [false, false, false, false]],
+    ['once is chance', OTHER_HOST, [1500], [false]],
+    ['twice, 100 ms apart, is a holder', OTHER_HOST, [1500, 1600], [false, true]],
+    ['again and again at once is one answer', OTHER_HOST, [1500, 1501, 1599.9], [false, false, false]],
+    ['in between does not move the first one', OTHER_HOST, [1500, 1590, 1600], [false, false, true]],
+    ['of a known holder is no news', OTHER_HOST, [1500, 1600, 2600], [false, true, false]],
+    [
+      'within 500 ms of the takeover does not count',
+      OTHER_HOST,
+      [1000, 1499.9, 1550, 1600],
+      [false, false, false, false],
+    ],
     ['of our own does not count', OURS, [1500, 1600], [false, false]],
     ['of an allowed proxy does not count', PROXY, [1500, 1600], [false, false]],
   ])('%s', (_word, whose, at, expected) => {
@@ -119,20 +124,20 @@ describe('an answer', () => {
   test('a second answer of a router counts after the time of an election', () => {
     const patient = { ...RULES, patience: () => 700 }
     const heard = (detection: Detection, at: number) =>
-      hearAnswer(detection, patient, { address: VIP, mac: RIVAL }, ms(at))
+      hearAnswer(detection, patient, { address: VIP, mac: OTHER_HOST }, ms(at))
     const first = heard(fresh(), 1500)
     expect(nextQuestionAt({ ...first.detection, roundAt: ms(9000) }), 'asked again then, on the grid').toBe(2200)
     const early = heard(first.detection, 2199)
     expect([early.found, heard(early.detection, 2200).found]).toEqual([false, true])
-    const known = withPatience(hear(fresh(), RIVAL, 1500).detection, RIVAL, 3000)
+    const known = withPatience(hear(fresh(), OTHER_HOST, 1500).detection, OTHER_HOST, 3000)
     expect(nextQuestionAt({ ...known, roundAt: ms(9000) }), 'known only later').toBe(4500)
-    expect(hear(known, RIVAL, 4499, 4500).found).toEqual([false, true])
+    expect(hear(known, OTHER_HOST, 4499, 4500).found).toEqual([false, true])
   })
 
   test('an answer of an unknown MAC counts 100 ms after its router was asked for twice', () => {
     const nameless = { ...RULES, isNameless: () => true }
     const heard = (detection: Detection, at: number) =>
-      hearAnswer(detection, nameless, { address: VIP, mac: RIVAL }, ms(at))
+      hearAnswer(detection, nameless, { address: VIP, mac: OTHER_HOST }, ms(at))
     const first = heard(fresh(), 1510).detection
     expect(nextQuestionAt({ ...first, roundAt: ms(9000) }), 'at once, on the grid').toBe(1600)
     expect(heard(first, 1900).found, 'nobody has asked').toBe(false)
@@ -142,15 +147,15 @@ describe('an answer', () => {
     expect(again.found, 'asked once').toBe(false)
     const twice = ask(again.detection, 1800).detection
     expect([heard(twice, 1899).found, heard(twice, 1900).found]).toEqual([false, true])
-    const named = withPatience(again.detection, RIVAL, 700)
+    const named = withPatience(again.detection, OTHER_HOST, 700)
     expect([heard(named, 2209).found, heard(named, 2210).found], 'it has a name').toEqual([false, true])
   })
 
   test('an answer after an unanswered question is a first answer: two heals are not a duplicate', () => {
-    const { detection } = hear(fresh(), RIVAL, 1500)
+    const { detection } = hear(fresh(), OTHER_HOST, 1500)
     const asked = ask(detection, 1600).detection
-    expect(hear(asked, RIVAL, 1799).found, 'late').toEqual([true])
-    const again = hear(asked, RIVAL, 1800, 1850, 1900)
+    expect(hear(asked, OTHER_HOST, 1799).found, 'late').toEqual([true])
+    const again = hear(asked, OTHER_HOST, 1800, 1850, 1900)
     expect(again.found).toEqual([false, false, true])
     expect(ask(asked, 2600).detection.suspects, 'and forgotten with the next round').toEqual([])
   })
@@ -158,7 +163,7 @@ describe('an answer', () => {
   test('a router that lost two elections a little more than a second apart is not a duplicate', () => {
     const patient = { ...RULES, patience: () => 1200 }
     const answered = (detection: Detection, at: number) =>
-      hearAnswer(detection, patient, { address: VIP, mac: RIVAL }, ms(at))
+      hearAnswer(detection, patient, { address: VIP, mac: OTHER_HOST }, ms(at))
     // Asked 350 ms before the second heal, after it had lost the first election.
     const asked = ask(answered(fresh(), 1500).detection, 2400).detection
     const second = answered(asked, 2750)
@@ -167,13 +172,13 @@ describe('an answer', () => {
   })
 
   test('one answer of each of two MACs proves nothing', () => {
-    const one = hear(fresh(), RIVAL, 1500).detection
+    const one = hear(fresh(), OTHER_HOST, 1500).detection
     expect(hear(one, mac(4), 1600).found).toEqual([false])
   })
 
   test('an answer for another address is ignored', () => {
     const before = fresh()
-    const foreign = { address: address('198.51.100.99'), mac: RIVAL }
+    const foreign = { address: address('198.51.100.99'), mac: OTHER_HOST }
     expect(hearAnswer(before, RULES, foreign, ms(1500))).toEqual({ detection: before, found: false })
   })
 
@@ -181,31 +186,31 @@ describe('an answer', () => {
     at.reduce((turn, moment) => ask(turn.detection, moment), ask(detection, at[0] ?? 0))
 
   test('a duplicate holder without answers for three rounds is gone, and is reported again when it returns', () => {
-    const { detection } = hear(ask(fresh(), 1500).detection, RIVAL, 1500, 1600)
+    const { detection } = hear(ask(fresh(), 1500).detection, OTHER_HOST, 1500, 1600)
     const third = rounds(detection, 2500, 3500, 4500)
     expect(third.gone, 'the third question has only just been asked').toEqual([])
     const fourth = ask(third.detection, 5500)
-    expect(fourth.gone).toEqual([{ address: VIP, mac: RIVAL }])
+    expect(fourth.gone).toEqual([{ address: VIP, mac: OTHER_HOST }])
     expect(duplicateHolders(fourth.detection)).toEqual([])
-    expect(hear(fourth.detection, RIVAL, 6000, 6100).found).toEqual([false, true])
+    expect(hear(fourth.detection, OTHER_HOST, 6000, 6100).found).toEqual([false, true])
   })
 
   test('a missing answer without a question does not count, because this node may have slept', () => {
-    const { detection } = hear(ask(fresh(), 1500).detection, RIVAL, 1500, 1600)
+    const { detection } = hear(ask(fresh(), 1500).detection, OTHER_HOST, 1500, 1600)
     expect(ask(detection, 61_000).gone).toEqual([])
   })
 
   test('a suspect that was never confirmed is forgotten without a report', () => {
-    const { detection } = hear(ask(fresh(), 1500).detection, RIVAL, 1500)
+    const { detection } = hear(ask(fresh(), 1500).detection, OTHER_HOST, 1500)
     const later = rounds(detection, 2500, 3500, 4500, 5500)
     expect(later.gone).toEqual([])
     expect(later.detection.suspects).toEqual([])
   })
 
   test('a suspect that is allowed from now on is not a duplicate', () => {
-    const { detection } = hear(fresh(), RIVAL, 1500, 1600)
-    expect(duplicateHolders(withoutAllowed(detection, RULES))).toEqual([{ address: VIP, mac: RIVAL }])
-    expect(withoutAllowed(detection, { own: [], allowed: [RIVAL] }).suspects).toEqual([])
+    const { detection } = hear(fresh(), OTHER_HOST, 1500, 1600)
+    expect(duplicateHolders(withoutAllowed(detection, RULES))).toEqual([{ address: VIP, mac: OTHER_HOST }])
+    expect(withoutAllowed(detection, { own: [], allowed: [OTHER_HOST] }).suspects).toEqual([])
   })
 })
 

@@ -213,8 +213,8 @@ describe('two families', () => {
     ])
     expect(groupsOf('worker')).toEqual([ingress])
     // Upstream's error is not copied: a group without members.
-    const stranger = machine(['192.168.111.99/24', 'fd2e::99/64'])
-    expect(decide(rows, { cluster: { pairs, grouped: true }, machine: stranger }).desired?.groups).toEqual([])
+    const unlisted = machine(['192.168.111.99/24', 'fd2e::99/64'])
+    expect(decide(rows, { cluster: { pairs, grouped: true }, machine: unlisted }).desired?.groups).toEqual([])
     expect(decide(FIVE, { cluster: { grouped: true } }).desired?.groups).toEqual([])
   })
 

@@ -187,8 +187,8 @@ describe('who says what', () => {
       ...{ status: 'True', reason: 'SeveralHolders', message: 'API 10.0.0.200 is held by node-2 and node-3' },
     })
     expect(both.claims.holders[0]?.alsoAnswering).toEqual(['node-3'])
-    const stranger = first({ report: report(active(API, twice(null))) })
-    expect(conditionOf(stranger, 'Degraded')?.message).toBe('API 10.0.0.200 is held by 02:00:00:00:00:07 and node-2')
+    const unknown = first({ report: report(active(API, twice(null))) })
+    expect(conditionOf(unknown, 'Degraded')?.message).toBe('API 10.0.0.200 is held by 02:00:00:00:00:07 and node-2')
   })
 
   test("O3: a duplicate of ingress that its holder found is in the conditions of the API's holder", () => {

@@ -84,7 +84,7 @@ test('an announcer follows the plan, then refreshes', () => {
 test('an announcer announces over a competing Active at 0, 50 and 200 ms, beside the takeover plan', () => {
   announcer.announce(announced('api', ['192.0.2.100'], [0, 500]), 'takeover', at(0))
   runUntil(10)
-  announcer.announce(announced('api', ['192.0.2.100']), 'rival', at(10))
+  announcer.announce(announced('api', ['192.0.2.100']), 'competingActive', at(10))
   runUntil(1000)
   expect(times()).toEqual([0, 10, 60, 210, 500])
 })

@@ -15,14 +15,14 @@ function active(keys: RouterConfig = {}): FakeWorld {
   return world
 }
 
-const willed = (world: FakeWorld) =>
-  (world.wills.get(0)?.remove ?? []).map((one) => `${one.address}/${one.prefixLength}@${one.interfaceIndex}`)
+const planned = (world: FakeWorld) =>
+  (world.plans.get(0)?.remove ?? []).map((one) => `${one.address}/${one.prefixLength}@${one.interfaceIndex}`)
 
 describe('excluded addresses', () => {
   test('excluded addresses of either family are installed, announced, in the cleanup plan and removed, but not in the packet', async () => {
     const world = active({ excludedAddresses: [VIP2, SIX] })
     expect(world.installed).toEqual([`${VIP}/32@2`, `${VIP2}/32@2`, `${SIX}/128@2`])
-    expect(willed(world)).toEqual(world.installed)
+    expect(planned(world)).toEqual(world.installed)
     world.advance(3_000)
     expect(new Set(world.announced.map(({ address }) => address))).toEqual(new Set([VIP, VIP2, SIX]))
     const [router] = resolveRouters(world.daemon.config, { interfaces: [] }).routers
@@ -66,7 +66,7 @@ describe('on another interface', () => {
   test('an address on another interface is installed, announced and removed there', () => {
     const world = active(AWAY)
     expect(world.installed).toEqual([`${VIP}/32@2`, `${VIP2}/32@3`])
-    expect(willed(world)).toEqual(world.installed)
+    expect(planned(world)).toEqual(world.installed)
     expect(new Set(world.announced.map(({ address, mac }) => `${address} ${mac}`))).toEqual(
       new Set([`${VIP} 02:00:00:00:00:02`, `${VIP2} 02:00:00:00:00:03`]),
     )
@@ -110,7 +110,7 @@ describe('prefix and label', () => {
     expect(active({ addresses: written }).installed).toEqual([`${VIP}/32@2`, `${VIP2}/32@2`])
     expect(active({ addresses: written, addressPrefix: 'written' }).installed).toEqual([`${VIP}/24@2`, `${VIP2}/32@2`])
     const world = active({ addresses: written, profile: 'keepalived' })
-    expect([world.installed, willed(world)]).toEqual([
+    expect([world.installed, planned(world)]).toEqual([
       [`${VIP}/24@2`, `${VIP2}/32@2`],
       [`${VIP}/24@2`, `${VIP2}/32@2`],
     ])
@@ -120,13 +120,13 @@ describe('prefix and label', () => {
     const world = active({ addresses: [`${VIP}/24`] })
     world.reload([{ ...ROUTER, addresses: [`${VIP}/24`], addressPrefix: 'written' }])
     expect([world.router().state, world.installed]).toEqual(['Active', [`${VIP}/24@2`]])
-    expect(willed(world)).toEqual([`${VIP}/24@2`])
+    expect(planned(world)).toEqual([`${VIP}/24@2`])
   })
 
   test('an address has its label, and a changed label installs it again', () => {
     const world = new FakeWorld([LABELLED]).start()
     world.advance(DOWN + 1)
-    expect(world.wills.get(0)?.remove).toMatchObject([{ address: VIP, label: 'vip' }])
+    expect(world.plans.get(0)?.remove).toMatchObject([{ address: VIP, label: 'vip' }])
     world.takeCalls()
     world.reload([{ ...ROUTER, addresses: [{ address: VIP, label: 'other' }] }])
     const calls = world.takeCalls().filter((call) => call.includes(VIP) && /add|remove/.test(call))

@@ -14,7 +14,7 @@ import { FakeWorld, ROUTER as PLAIN, type RouterConfig, SELF, VIP, VIP2 } from '
 const ROUTER: RouterConfig = { ...PLAIN, radar: false }
 const DOWN = 3_500
 const OUR_MAC = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 2))
-const RIVAL = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 99))
+const OTHER_HOST = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 99))
 
 function activeWorld(router: RouterConfig = ROUTER): FakeWorld {
   const world = new FakeWorld([router]).start()
@@ -24,7 +24,7 @@ function activeWorld(router: RouterConfig = ROUTER): FakeWorld {
 }
 
 /** Answer of another host's kernel to the host that asked. */
-function reply(claimed = VIP, from: Mac = RIVAL, to: Mac = OUR_MAC): Uint8Array {
+function reply(claimed = VIP, from: Mac = OTHER_HOST, to: Mac = OUR_MAC): Uint8Array {
   const [senderAddress, targetAddress] = [address(claimed), address('0.0.0.0')]
   const frame = arpRequest({ senderMac: from, senderAddress, targetMac: to, targetAddress })
   frame.set(macBytes(to))
@@ -104,26 +104,26 @@ describe('an answer', () => {
     expect(world.announced.map((one) => Math.round(one.at - at))).toEqual([0, 50, 200])
     expect(world.router().counters.competingAnswers).toBe(1)
     expect(
-      world.records.filter(({ message }) => message.includes(`${RIVAL}, answers for ${VIP} as well`)),
+      world.records.filter(({ message }) => message.includes(`${OTHER_HOST}, answers for ${VIP} as well`)),
     ).toHaveLength(1)
     expect(world.router().state, 'an answer is no reason to step down').toBe('Active')
   })
 
   test('an answering host is in the status with its MAC and start time, until it is silent for 10 s', () => {
     const world = quiet()
-    expect(formatStatus(world.daemon.snapshot())).not.toContain('RIVAL')
+    expect(formatStatus(world.daemon.snapshot())).not.toContain('COMPETING HOST')
     world.hearAnnouncement(reply())
     world.advance(2_000)
     world.hearAnnouncement(reply())
     world.advance(1_500)
     expect(formatStatus(world.daemon.snapshot())).toMatch(
       new RegExp(
-        `\\n  COMPETING HOST: ${RIVAL} also answers for ${VIP}: 2 times since \\d\\d:\\d\\d:\\d\\d, last 1 s ago\\n`,
+        `\\n  COMPETING HOST: ${OTHER_HOST} also answers for ${VIP}: 2 times since \\d\\d:\\d\\d:\\d\\d, last 1 s ago\\n`,
       ),
     )
     world.advance(8_600)
     expect(world.router()).toMatchObject({ competingAnswer: null, counters: { competingAnswers: 2 } })
-    expect(formatStatus(world.daemon.snapshot())).not.toContain('RIVAL')
+    expect(formatStatus(world.daemon.snapshot())).not.toContain('COMPETING HOST')
   })
 
   test('an answer of the former Active is not a warning', () => {
@@ -132,7 +132,10 @@ describe('an answer', () => {
     expect(world.router().counters.competingAnswers).toBe(1)
     const told = world.records.filter(({ message }) => message.includes(`answers for ${VIP}`))
     expect(told.map(({ level, message }) => [level, message])).toEqual([
-      ['info', expect.stringMatching(new RegExp(`: ${RIVAL} still answers for ${VIP}, \\d+ ms after the takeover$`))],
+      [
+        'info',
+        expect.stringMatching(new RegExp(`: ${OTHER_HOST} still answers for ${VIP}, \\d+ ms after the takeover$`)),
+      ],
     ])
     world.advance(600)
     world.hearAnnouncement(reply())
@@ -143,9 +146,9 @@ describe('an answer', () => {
     const world = quiet()
     const ours = address(VIP)
     world.hearAnnouncement(reply(VIP, OUR_MAC))
-    world.hearAnnouncement(reply(VIP, RIVAL, macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 50))))
+    world.hearAnnouncement(reply(VIP, OTHER_HOST, macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 50))))
     world.hearAnnouncement(reply('192.0.2.7'))
-    world.hearAnnouncement(gratuitousArp({ address: ours, mac: RIVAL }))
+    world.hearAnnouncement(gratuitousArp({ address: ours, mac: OTHER_HOST }))
     world.advance(900)
     expect([world.announced, world.router().counters.competingAnswers]).toEqual([[], 0])
   })

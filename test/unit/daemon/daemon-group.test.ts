@@ -62,14 +62,14 @@ describe('a takeover', () => {
 
   test('the cleanup plan of a group removes the addresses of both and sends priority 0 on both interfaces', () => {
     const world = activePair()
-    expect([...world.wills.keys()]).toHaveLength(1)
-    const [will] = world.wills.values()
-    expect(will?.name).toBe('pair')
-    expect(will?.remove.map(({ address: a, interfaceIndex }) => `${a}@${interfaceIndex}`)).toEqual([
+    expect([...world.plans.keys()]).toHaveLength(1)
+    const [plan] = world.plans.values()
+    expect(plan?.name).toBe('pair')
+    expect(plan?.remove.map(({ address: a, interfaceIndex }) => `${a}@${interfaceIndex}`)).toEqual([
       `${VIP}@2`,
       `${OUTSIDE}@3`,
     ])
-    expect(will?.packets.map(({ interfaceIndex, datagrams }) => [interfaceIndex, datagrams[0]?.bytes[2]])).toEqual([
+    expect(plan?.packets.map(({ interfaceIndex, datagrams }) => [interfaceIndex, datagrams[0]?.bytes[2]])).toEqual([
       [2, 0],
       [3, 0],
     ])
@@ -96,19 +96,19 @@ describe('losing', () => {
     expect(states(world)).toEqual(['Active', 'Active'])
     // One event changes both: the interface of one member is gone, and the tracker of both is down.
     world.setLink(link(2, 'lan0'))
-    expect([states(world), world.wills.size], `${world.takeCalls()}`).toEqual([['Initialize', 'Initialize'], 0])
+    expect([states(world), world.plans.size], `${world.takeCalls()}`).toEqual([['Initialize', 'Initialize'], 0])
   })
 
   test('an address that cannot be removed keeps the plan of the group until it is gone', () => {
     const world = activePair()
     world.addressFailures.set(`remove ${VIP}`, failure('ETIMEDOUT'))
     world.hear(200, AT_INGRESS)
-    const [will] = world.wills.values()
-    expect(will?.remove.map((wanted) => wanted.address)).toEqual([VIP])
-    expect(will?.packets, 'a Backup has nothing to release').toEqual([])
+    const [plan] = world.plans.values()
+    expect(plan?.remove.map((wanted) => wanted.address)).toEqual([VIP])
+    expect(plan?.packets, 'a Backup has nothing to release').toEqual([])
     world.addressFailures.clear()
     world.advance(1_000)
-    expect([world.wills.size, world.installed]).toEqual([0, []])
+    expect([world.plans.size, world.installed]).toEqual([0, []])
   })
 })
 
@@ -117,7 +117,7 @@ describe('a fault of one member', () => {
     const world = activePair()
     world.setLink(link(3, 'eth1', { running: false }))
     expect(world.sent.map(({ vrid, priority }) => [vrid, priority])).toEqual([[51, 0]])
-    expect([states(world), world.installed, world.wills.size]).toEqual([['Initialize', 'Initialize'], [], 0])
+    expect([states(world), world.installed, world.plans.size]).toEqual([['Initialize', 'Initialize'], [], 0])
     expect([world.router('api').faults, world.router('ingress').faults]).toEqual([['syncGroup:ingress'], ['linkDown']])
   })
 
@@ -141,14 +141,14 @@ describe('a fault of one member', () => {
     world.setLink(link(3, 'eth1'))
     expect([states(world), world.router('api').faults]).toEqual([['Backup', 'Backup'], []])
     world.advance(DOWN + 1)
-    expect([states(world), world.installed.length, world.wills.size]).toEqual([['Active', 'Active'], 2, 1])
+    expect([states(world), world.installed.length, world.plans.size]).toEqual([['Active', 'Active'], 2, 1])
   })
 
   test('an address that cannot be installed puts the group in fault, and none of its addresses stays', () => {
     const world = pair()
     world.addressFailures.set(`add ${OUTSIDE}`, failure('EPERM'))
     world.advance(DOWN + 20)
-    expect([states(world), world.installed, world.wills.size]).toEqual([['Initialize', 'Initialize'], [], 0])
+    expect([states(world), world.installed, world.plans.size]).toEqual([['Initialize', 'Initialize'], [], 0])
     expect([world.router('api').faults, world.router('ingress').faults]).toEqual([
       ['syncGroup:ingress'],
       ['addressInstallFailed'],
@@ -171,12 +171,12 @@ describe('leaving', () => {
     world.hear(100, AT_API)
     world.advance(25)
     expect([states(world), world.installed]).toEqual([['Initialize', 'Leaving'], [`${OUTSIDE}/32@3`]])
-    const [will] = world.wills.values()
-    expect(will?.remove.map((wanted) => wanted.address)).toEqual([OUTSIDE])
+    const [plan] = world.plans.values()
+    expect(plan?.remove.map((wanted) => wanted.address)).toEqual([OUTSIDE])
     world.hear(100, AT_INGRESS)
     world.advance(25)
     await stopped
-    expect([states(world), world.installed, world.wills.size]).toEqual([['Initialize', 'Initialize'], [], 0])
+    expect([states(world), world.installed, world.plans.size]).toEqual([['Initialize', 'Initialize'], [], 0])
   })
 
   test('a yield of one member is a yield of all', () => {
@@ -224,5 +224,5 @@ test('routers outside of the group are not affected', () => {
   world.advance(DOWN + 1)
   world.hear(200, AT_INGRESS)
   expect([...states(world), world.router('other').state]).toEqual(['Backup', 'Backup', 'Active'])
-  expect([world.router('other').group, world.wills.size]).toEqual([null, 1])
+  expect([world.router('other').group, world.plans.size]).toEqual([null, 1])
 })

@@ -30,7 +30,7 @@ function activeWorld(...given: Parameters<typeof guardedWorld>): FakeWorld {
 
 const deadline = (world: FakeWorld, unit = 0) => (world.deadlines.get(unit) ?? Number.NaN) - world.now
 const renewed = (world: FakeWorld, unit = 0) =>
-  world.wills.get(unit)?.guard?.renew.map(({ address, lifetime }) => `${address} ${lifetime}`)
+  world.plans.get(unit)?.guard?.renew.map(({ address, lifetime }) => `${address} ${lifetime}`)
 
 describe('the deadline', () => {
   test('the deadline is three intervals after becoming Active and after each advertisement', () => {
@@ -91,8 +91,8 @@ describe('the deadline', () => {
       [ROUTER, { ...ROUTER, name: 'fast', vrid: 52, addresses: [VIP2], advertisementInterval: '100ms' }],
       { syncGroups: [{ name: 'both', members: ['api', 'fast'] }] },
     )
-    const [unit = -1] = [...world.wills.keys()]
-    expect(world.wills.size, 'wills').toBe(1)
+    const [unit = -1] = [...world.plans.keys()]
+    expect(world.plans.size, 'plans').toBe(1)
     expect(deadline(world, unit)).toBeLessThanOrEqual(300)
     world.advance(5_000)
     expect(world.executed).toEqual([])
@@ -147,7 +147,7 @@ describe('lifetime', () => {
   test('without shared memory addresses have no lifetime, because no guardian would renew them', () => {
     const world = new FakeWorld().start()
     world.advance(DOWN + 1)
-    expect([world.wills.get(0)?.guard, world.lifetimes.get(VIP), world.router().lifetimeSeconds]).toEqual([
+    expect([world.plans.get(0)?.guard, world.lifetimes.get(VIP), world.router().lifetimeSeconds]).toEqual([
       undefined,
       undefined,
       null,
@@ -182,9 +182,9 @@ describe('lifetime', () => {
     world.tellFlags(VIP, { permanent: false, flags: 0x200 })
     world.takeCalls()
     const { announced, batches } = world
-    const before = [announced.length, batches.length, world.wills.get(0)]
+    const before = [announced.length, batches.length, world.plans.get(0)]
     for (let i = 0; i < 255; i++) world.tellFlags(VIP, { permanent: false, flags: 0x200 })
-    expect([announced.length, batches.length, world.wills.get(0)]).toEqual(before)
+    expect([announced.length, batches.length, world.plans.get(0)]).toEqual(before)
     expect([world.takeCalls(), world.router().counters.foreignChanges]).toEqual([[], {}])
   })
 })
@@ -390,7 +390,7 @@ describe('executed', () => {
     const world = activeWorld([ROUTER, { ...ROUTER, name: 'web', vrid: 52, addresses: [VIP2] }], {
       syncGroups: [{ name: 'both', members: ['api', 'web'] }],
     })
-    const [unit = -1] = [...world.wills.keys()]
+    const [unit = -1] = [...world.plans.keys()]
     world.execute(unit)
     world.settle()
     const states = () => world.daemon.snapshot().routers.map(({ state }) => state)
@@ -407,7 +407,7 @@ describe('executed', () => {
     world.stall(4_000)
     expect([world.executed.length, world.router().state, world.installed]).toEqual([1, 'Active', [`${VIP}/24@2`]])
     // The guardian looks immediately, and the advertisement is still to be sent.
-    expect(world.wills.get(0)?.guard?.absentAt, 'as armed').toBe(world.now + 3 * INTERVAL)
+    expect(world.plans.get(0)?.guard?.absentAt, 'as armed').toBe(world.now + 3 * INTERVAL)
     world.advance(10_000)
     expect([world.executed.length, world.router().state]).toEqual([1, 'Active'])
     expect(deadline(world)).toBeGreaterThan(0)
@@ -456,7 +456,7 @@ describe('a reload makes a group of running routers', () => {
     expect(world.router().counters.foreignChanges).toEqual({})
     expect(world.takeCalls().filter((call) => /^(add|remove|announce)/.test(call))).toEqual([])
     world.advance(10_000)
-    expect([[...world.wills.values()].map(({ name }) => name), world.executed]).toEqual([['both'], []])
+    expect([[...world.plans.values()].map(({ name }) => name), world.executed]).toEqual([['both'], []])
   })
 
   test('an execution of the former plan makes the new group ask before it installs', () => {

@@ -26,8 +26,8 @@ describe('an owner that installs', () => {
     expect(world.sent.map(({ priority }) => priority)).toEqual([255])
     const [advertised, added] = [/^advertise/, /^add/].map((word) => world.calls.findIndex((call) => word.test(call)))
     expect(advertised).toBeLessThan(added ?? -1)
-    expect(world.wills.get(0)?.remove.map(({ address }) => address)).toEqual([VIP])
-    expect(world.wills.get(0)?.packets.length).toBe(1)
+    expect(world.plans.get(0)?.remove.map(({ address }) => address)).toEqual([VIP])
+    expect(world.plans.get(0)?.packets.length).toBe(1)
     expect(world.router().addresses).toEqual([{ address: VIP, present: true }])
   })
 
@@ -47,7 +47,7 @@ describe('an owner that installs', () => {
 
   test('the guardian renews the addresses of an installing owner', () => {
     const world = started([OWNER], { guarded: true })
-    expect(world.wills.get(0)?.guard?.renew.map(({ address, lifetime }) => [address, lifetime])).toEqual([[VIP, 4]])
+    expect(world.plans.get(0)?.guard?.renew.map(({ address, lifetime }) => [address, lifetime])).toEqual([[VIP, 4]])
   })
 
   test('an installing owner installs an address again that another program removed', () => {
@@ -66,7 +66,7 @@ describe('an owner that installs', () => {
     world.advance(30)
     await stopped
     expect(world.installed).toEqual([])
-    expect(world.wills.size).toBe(0)
+    expect(world.plans.size).toBe(0)
   })
 
   test('an installing owner without a successor removes its addresses', async () => {
@@ -92,7 +92,7 @@ describe('an owner that installs', () => {
     expect([world.router().state, world.installed]).toEqual(['Returning', []])
     world.advance(50)
     expect([world.router().state, world.installed]).toEqual(['Active', [HERE]])
-    expect(world.wills.get(0)?.remove.length, 'armed again').toBe(1)
+    expect(world.plans.get(0)?.remove.length, 'armed again').toBe(1)
   })
 
   test('an installing owner whose link returns while the guardian is delayed starts like any other router', () => {
@@ -109,7 +109,7 @@ describe('an owner that installs', () => {
     world.busy = false
     world.advance(1_000)
     expect([world.router().state, world.installed]).toEqual(['Active', [HERE]])
-    expect(world.wills.get(0)?.remove.length, 'armed again').toBe(1)
+    expect(world.plans.get(0)?.remove.length, 'armed again').toBe(1)
   })
 
   test('an installing owner ignores lower routers, and does not yield', () => {

@@ -23,7 +23,7 @@ describe('the interface', () => {
     const world = activeWorld()
     world.setLink(link(2, 'eth0', { running: false }))
     expect([world.router().state, world.router().faults]).toEqual(['Initialize', ['linkDown']])
-    expect([world.installed, world.sent, world.wills.size]).toEqual([[], [], 0])
+    expect([world.installed, world.sent, world.plans.size]).toEqual([[], [], 0])
     world.setLink(link(2, 'eth0'))
     expect(world.router().state).toBe('Backup')
     world.advance(DOWN - 1)
@@ -57,7 +57,7 @@ describe('the interface', () => {
     world.advance(DOWN + 1)
     expect([world.router().state, world.installed]).toEqual(['Active', [`${VIP}/32@9`]])
     expect(world.socket.options.interfaceIndex).toBe(9)
-    expect(world.wills.get(0)?.remove.map(({ interfaceIndex }) => interfaceIndex)).toEqual([9])
+    expect(world.plans.get(0)?.remove.map(({ interfaceIndex }) => interfaceIndex)).toEqual([9])
     // One fault follows the other, without a start in between.
     expect(world.transitions.slice(2)).toEqual([
       // The kernel reports the addresses first.
@@ -127,7 +127,7 @@ describe('the source address', () => {
     world.advance(1000)
     expect([world.router().state, world.router().source]).toEqual(['Active', OTHER])
     expect([world.sent.map(({ source }) => source), world.socket.options.source]).toEqual([[OTHER], OTHER])
-    expect(world.wills.get(0)?.packets[0]?.source).toBe(OTHER)
+    expect(world.plans.get(0)?.packets[0]?.source).toBe(OTHER)
   })
 })
 
@@ -153,7 +153,7 @@ describe('auto', () => {
       'br0',
       [`${VIP}/32@4`],
     ])
-    expect(world.wills.get(0)?.remove.map(({ interfaceIndex }) => interfaceIndex)).toEqual([4])
+    expect(world.plans.get(0)?.remove.map(({ interfaceIndex }) => interfaceIndex)).toEqual([4])
   })
 })
 

@@ -47,7 +47,7 @@ describe('255 routers in one turn', () => {
       '255 × add',
       '255 × announce',
     ])
-    expect([world.installed.length, world.wills.size]).toEqual([COUNT, COUNT])
+    expect([world.installed.length, world.plans.size]).toEqual([COUNT, COUNT])
   })
 
   test('255 routers log nothing before all their first announcements are sent', () => {
@@ -93,7 +93,7 @@ describe('255 routers in one turn', () => {
     world.settle()
     expect(world.batches).toEqual(['apply 255', 'send eth0 255'])
     expect(stretches(world.takeCalls())).toEqual(['1 × drain', '255 × remove', '255 × advertise', '255 × withdraw'])
-    expect([world.installed, world.wills.size]).toEqual([[], 0])
+    expect([world.installed, world.plans.size]).toEqual([[], 0])
   })
 
   test('255 routers leave with one send of 255 releases', () => {
@@ -114,7 +114,7 @@ describe('255 routers in one turn', () => {
     world.batches.length = 0
     world.removeLink(2)
     expect(world.batches).toEqual(['apply 255'])
-    expect(world.wills.size).toBe(0)
+    expect(world.plans.size).toBe(0)
   })
 
   test('one of 255 routers that cannot install its address fails alone', () => {
@@ -122,7 +122,7 @@ describe('255 routers in one turn', () => {
     world.addressFailures.set(`add ${vipOf(77)}`, failure('EPERM'))
     world.advance(DOWN + 12)
     expect(world.router('r77').faults).toEqual(['addressInstallFailed'])
-    expect([world.installed.length, world.wills.size, world.router('r78').state]).toEqual([
+    expect([world.installed.length, world.plans.size, world.router('r78').state]).toEqual([
       COUNT - 1,
       COUNT - 1,
       'Active',

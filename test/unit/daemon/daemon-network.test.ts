@@ -63,10 +63,10 @@ describe('the interface', () => {
     world.foreign('add', present(3, `${SELF}/24`))
     world.foreign('remove', present(2, `${SELF}/24`))
     expect([world.router().state, world.installed], 'it goes on answering').toEqual(['Leaving', [`${VIP}/32@3`]])
-    expect([...world.wills.values()].flatMap(({ remove }) => remove.map((each) => each.interfaceIndex))).toEqual([3])
+    expect([...world.plans.values()].flatMap(({ remove }) => remove.map((each) => each.interfaceIndex))).toEqual([3])
     world.hear(100)
     world.advance(100)
-    expect([world.installed, world.wills.size]).toEqual([[], 0])
+    expect([world.installed, world.plans.size]).toEqual([[], 0])
   })
 
   test('an interface that goes down and up has its sockets opened and its group joined again', () => {

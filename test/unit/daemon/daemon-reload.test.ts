@@ -60,7 +60,7 @@ describe('a change between multicast and unicast', () => {
       new Set([`${PEER} 128`]),
     )
     expect(world.sent[0]?.at, 'at once').toBe(world.now - 2_000)
-    expect(world.wills.get(0)?.packets.flatMap(({ datagrams }) => datagrams.map((one) => one.destination))).toEqual([
+    expect(world.plans.get(0)?.packets.flatMap(({ datagrams }) => datagrams.map((one) => one.destination))).toEqual([
       PEER,
     ])
     world.sent.length = 0
@@ -112,7 +112,7 @@ describe('a router without a difference', () => {
     const world = activeWorld([ROUTER, OTHER])
     const sockets = [...world.sockets]
     const before = world.router('api')
-    const will = world.wills.get(0)
+    const plan = world.plans.get(0)
     const report = world.reload(routers, keys)
     expect(changes(report)).not.toHaveProperty('api')
     const calls = world.takeCalls()
@@ -129,7 +129,7 @@ describe('a router without a difference', () => {
       'its socket',
     ).toEqual([])
     expect(world.sockets).toEqual(sockets)
-    expect(world.wills.get(0)).toBe(will)
+    expect(world.plans.get(0)).toBe(plan)
     const { deadlines, since, reason, counters } = world.router('api')
     expect([deadlines, since, reason, counters]).toEqual([
       before.deadlines,
@@ -160,8 +160,8 @@ describe('other parameters', () => {
     const world = activeWorld([{ ...ROUTER, ...unicast(PEER) }])
     expect(changes(world.reload([{ ...ROUTER, ...unicast(PEER, '192.0.2.30') }]))).toEqual({ api: 'changed' })
     const touched = world.takeCalls().filter((call) => !call.startsWith('arm'))
-    expect(touched, 'nothing but the will').toEqual([])
-    const [packets] = world.wills.get(0)?.packets ?? []
+    expect(touched, 'nothing but the plan').toEqual([])
+    const [packets] = world.plans.get(0)?.packets ?? []
     expect(packets?.datagrams.map(({ destination }) => destination)).toEqual([PEER, '192.0.2.30'])
     world.advance(1_000)
     expect(world.sent.map(({ destination }) => destination)).toEqual([PEER, '192.0.2.30'])
@@ -194,7 +194,7 @@ describe('other parameters', () => {
     expect(world.installed).toEqual([`${VIP}/32@2`, `${OTHER_VIP}/32@2`])
     const calls = world.takeCalls()
     expect(calls.filter((call) => call.startsWith('remove'))).toEqual([`remove ${VIP2}/32@2`])
-    expect(world.wills.get(0)?.remove.map((each) => each.address)).toEqual([VIP, OTHER_VIP])
+    expect(world.plans.get(0)?.remove.map((each) => each.address)).toEqual([VIP, OTHER_VIP])
     world.advance(70_000)
     expect(world.announced.map((each) => each.address)).toContain(OTHER_VIP)
     expect(
@@ -302,7 +302,7 @@ describe('removed, added and replaced routers', () => {
     expect(world.sent.map(({ vrid, priority }) => [vrid, priority])).toEqual([[51, 0]])
     succeed(world)
     expect([states(world), world.installed]).toEqual([{ db: 'Active' }, [`${VIP2}/32@2`]])
-    expect([...world.wills.values()].map(({ name }) => name)).toEqual(['db'])
+    expect([...world.plans.values()].map(({ name }) => name)).toEqual(['db'])
     world.sent.length = 0
     world.hear(100)
     world.advance(10_000)
@@ -335,10 +335,10 @@ describe('removed, added and replaced routers', () => {
     world.reload([OTHER])
     world.advance(10_000)
     expect([states(world).api, world.installed.includes(`${VIP}/32@2`)]).toEqual(['Initialize', true])
-    expect(world.wills.size, 'a crash must not leave it behind').toBe(2)
+    expect(world.plans.size, 'a crash must not leave it behind').toBe(2)
     world.addressFailures.clear()
     world.advance(1_100)
-    expect([states(world), world.installed, world.wills.size]).toEqual([{ db: 'Active' }, [`${VIP2}/32@2`], 1])
+    expect([states(world), world.installed, world.plans.size]).toEqual([{ db: 'Active' }, [`${VIP2}/32@2`], 1])
   })
 
   test('an added router is a Backup that waits for Active_Down_Interval', () => {
@@ -347,7 +347,7 @@ describe('removed, added and replaced routers', () => {
     expect(states(world)).toEqual({ api: 'Active', db: 'Backup' })
     world.advance(DOWN + 1)
     expect(states(world)).toEqual({ api: 'Active', db: 'Active' })
-    expect([...world.wills.keys()].sort(), 'a will of its own').toEqual([0, 1])
+    expect([...world.plans.keys()].sort(), 'a plan of its own').toEqual([0, 1])
   })
 
   test('an added router whose address is installed already removes it first', () => {
@@ -382,7 +382,7 @@ describe('removed, added and replaced routers', () => {
     ])
     expect(world.installed, 'nobody here answers').toEqual([])
     world.advance(DOWN + 1)
-    expect([world.router().state, world.router().departing, world.wills.size]).toEqual(['Active', false, 1])
+    expect([world.router().state, world.router().departing, world.plans.size]).toEqual(['Active', false, 1])
   })
 
   test('a new router waits for a removed one with the same VRID', () => {
@@ -430,7 +430,7 @@ describe('removed, added and replaced routers', () => {
     const gone = activeWorld([ROUTER, away])
     gone.reload([ROUTER])
     gone.removeLink(3)
-    expect([states(gone), gone.installed, gone.wills.size]).toEqual([{ api: 'Active' }, [`${VIP}/32@2`], 1])
+    expect([states(gone), gone.installed, gone.plans.size]).toEqual([{ api: 'Active' }, [`${VIP}/32@2`], 1])
   })
 
   test('an address that could not be removed does not keep its router after its interface is gone', () => {
@@ -438,11 +438,11 @@ describe('removed, added and replaced routers', () => {
     const world = activeWorld([ROUTER, away])
     world.addressFailures.set('remove 198.51.100.100', failure('EBUSY'))
     world.hear(250, { vrid: 52, addresses: ['198.51.100.100'], on: 'eth1', source: '198.51.100.20' })
-    expect([states(world), world.wills.size]).toEqual([{ api: 'Active', db: 'Backup' }, 2])
+    expect([states(world), world.plans.size]).toEqual([{ api: 'Active', db: 'Backup' }, 2])
     world.addressFailures.clear()
     world.removeLink(3)
     world.advance(1_000)
-    expect(world.wills.size, 'what is gone needs no will').toBe(1)
+    expect(world.plans.size, 'what is gone needs no plan').toBe(1)
     world.reload([ROUTER])
     expect(states(world)).toEqual({ api: 'Active' })
     world.reload([ROUTER, OTHER])
@@ -545,12 +545,12 @@ describe('sync groups', () => {
     expect(calls.filter((call) => !/^(arm|withdraw)/.test(call))).toEqual([])
     expect(
       calls.findIndex((call) => call.startsWith('arm')),
-      'the new will comes first',
+      'the new plan comes first',
     ).toBe(0)
-    expect([...world.wills.values()].map(({ remove }) => remove.map((each) => each.address))).toEqual([[VIP, VIP2]])
+    expect([...world.plans.values()].map(({ remove }) => remove.map((each) => each.address))).toEqual([[VIP, VIP2]])
     world.setLink(link(2, 'eth0', { up: false }))
     expect(states(world)).toEqual({ api: 'Initialize', db: 'Initialize' })
-    expect(world.wills.size).toBe(0)
+    expect(world.plans.size).toBe(0)
   })
 
   test('two members without their group have a plan each, and fail alone', () => {
@@ -559,7 +559,7 @@ describe('sync groups', () => {
     world.reload([ROUTER, away], together)
     world.reload([ROUTER, away])
     expect(groups(world)).toEqual([])
-    expect([...world.wills.values()].map(({ name }) => name).sort()).toEqual(['api', 'db'])
+    expect([...world.plans.values()].map(({ name }) => name).sort()).toEqual(['api', 'db'])
     world.setLink(link(3, 'eth1', { up: false }))
     expect(states(world)).toEqual({ api: 'Active', db: 'Initialize' })
   })
@@ -609,7 +609,7 @@ describe('sync groups', () => {
       world.reload([ROUTER, OTHER], together)
       world.reload([ROUTER, OTHER])
     }
-    expect(Math.max(...world.wills.keys())).toBeLessThan(6)
+    expect(Math.max(...world.plans.keys())).toBeLessThan(6)
     expect(states(world)).toEqual({ api: 'Active', db: 'Active' })
   })
 })
@@ -630,7 +630,7 @@ describe('what a reload cannot do', () => {
     const stopped = world.daemon.stop()
     world.advance(3_000)
     await stopped
-    expect([world.installed, world.wills.size]).toEqual([[], 0])
+    expect([world.installed, world.plans.size]).toEqual([[], 0])
     expect(world.daemon.snapshot().routers.every(({ state }) => state === 'Initialize')).toBe(true)
   })
 

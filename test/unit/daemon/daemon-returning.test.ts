@@ -10,7 +10,7 @@ import { FakeWorld, ROUTER, type RouterConfig, VIP, VIP2 } from './fake-world.ts
 
 const DOWN = 3_500
 const SLEPT = 3_600
-const RIVAL = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 99))
+const OTHER_HOST = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 99))
 const OUR_MAC = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 2))
 
 function activeWorld(router: RouterConfig = ROUTER): FakeWorld {
@@ -25,7 +25,7 @@ const said = (calls: readonly string[]) => calls.filter((call) => call.startsWit
 
 function reply(): Uint8Array {
   const [senderAddress, targetAddress] = [address(VIP), address('0.0.0.0')]
-  const frame = arpRequest({ senderMac: RIVAL, senderAddress, targetMac: OUR_MAC, targetAddress })
+  const frame = arpRequest({ senderMac: OTHER_HOST, senderAddress, targetMac: OUR_MAC, targetAddress })
   frame.set(macBytes(OUR_MAC))
   frame[21] = 2
   return frame

@@ -39,7 +39,7 @@ test('an Active sends priority 0 twice and keeps its address until the successor
   expect(world.listening, 'while Active, for its own question').toEqual(['answers'])
   const stopped = world.daemon.stop()
   expect([world.router().state, world.sent.map(({ priority }) => priority)]).toEqual(['Leaving', [0]])
-  expect([world.listening, world.installed, world.wills.size]).toEqual([['claims'], [`${VIP}/32@2`], 1])
+  expect([world.listening, world.installed, world.plans.size]).toEqual([['claims'], [`${VIP}/32@2`], 1])
   expect(world.claimListeners, 'the same tap: closing one takes as long as the successor needs').toHaveLength(1)
   world.advance(3)
   expect(world.sent.map(({ priority }) => priority)).toEqual([0, 0])
@@ -51,7 +51,7 @@ test('an Active sends priority 0 twice and keeps its address until the successor
   expect(await isSettled(stopped), 'before the successor advertised').toBe(false)
   world.hear(200)
   expect(await isSettled(stopped)).toBe(true)
-  expect([world.router().state, world.listening, world.wills.size]).toEqual(['Initialize', [], 0])
+  expect([world.router().state, world.listening, world.plans.size]).toEqual(['Initialize', [], 0])
 })
 
 test('our own announcements, and those of other addresses, do not count', () => {
@@ -101,7 +101,7 @@ test('a link that goes down during Leaving removes the addresses immediately', a
   const world = activeWorld()
   const stopped = world.daemon.stop()
   world.setLink(link(2, 'eth0', { up: false }))
-  expect([await isSettled(stopped), world.installed, world.wills.size]).toEqual([true, [], 0])
+  expect([await isSettled(stopped), world.installed, world.plans.size]).toEqual([true, [], 0])
 })
 
 test('after close() nothing keeps the process alive', async () => {

@@ -39,15 +39,15 @@ describe('a takeover', () => {
 
   test('the cleanup plan removes the addresses, then sends priority 0', () => {
     const world = activeWorld({ ...ROUTER, addresses: [VIP, VIP2] })
-    const will = world.wills.get(0)
+    const plan = world.plans.get(0)
     expect(
-      will?.remove.map(({ address, prefixLength, interfaceIndex }) => [address, prefixLength, interfaceIndex]),
+      plan?.remove.map(({ address, prefixLength, interfaceIndex }) => [address, prefixLength, interfaceIndex]),
     ).toEqual([
       [VIP, 32, 2],
       [VIP2, 32, 2],
     ])
-    expect(will?.packets.map(({ source }) => source)).toEqual([SELF])
-    expect(will?.packets.flatMap(({ datagrams }) => datagrams.map(({ bytes }) => bytes[2]))).toEqual([0])
+    expect(plan?.packets.map(({ source }) => source)).toEqual([SELF])
+    expect(plan?.packets.flatMap(({ datagrams }) => datagrams.map(({ bytes }) => bytes[2]))).toEqual([0])
   })
 
   test('an Active advertises on its grid, and announces again as configured', () => {
@@ -220,7 +220,7 @@ describe('an address that cannot be removed', () => {
     const world = activeWorld()
     world.addressFailures.set(`remove ${VIP}`, failure('ETIMEDOUT'))
     world.hear(200)
-    expect([world.router().state, world.wills.size, world.installed]).toEqual(['Backup', 1, [`${VIP}/32@2`]])
+    expect([world.router().state, world.plans.size, world.installed]).toEqual(['Backup', 1, [`${VIP}/32@2`]])
     world.takeCalls()
     for (let i = 0; i < 3; i++) {
       world.advance(900)
@@ -229,7 +229,7 @@ describe('an address that cannot be removed', () => {
     expect(acts(world)).toEqual([1, 2, 3].map(() => `remove ${VIP}/32@2`))
     world.addressFailures.clear()
     world.advance(1_000)
-    expect([world.wills.size, world.installed]).toEqual([0, []])
+    expect([world.plans.size, world.installed]).toEqual([0, []])
     const lines = world.records.filter(({ level }) => level === 'error')
     // The transition has lifted the limit once.
     expect(lines.length, 'lines about it').toBe(2)
@@ -246,7 +246,7 @@ describe('an address that cannot be removed', () => {
     world.advance(600)
     world.holdNotifications = false
     world.advance(DOWN)
-    expect([world.router().state, world.wills.size, world.installed]).toEqual(['Active', 1, [`${VIP}/32@2`]])
+    expect([world.router().state, world.plans.size, world.installed]).toEqual(['Active', 1, [`${VIP}/32@2`]])
   })
 })
 
@@ -261,8 +261,8 @@ describe('the address owner (255)', () => {
       'advertise eth0 vrid 51 priority 255',
       `announce eth0 ${SELF}`,
     ])
-    expect(world.wills.get(0)?.remove).toEqual([])
-    expect(world.wills.get(0)?.packets.length).toBe(1)
+    expect(world.plans.get(0)?.remove).toEqual([])
+    expect(world.plans.get(0)?.packets.length).toBe(1)
   })
 
   test('an owner advertises after its link is up', () => {

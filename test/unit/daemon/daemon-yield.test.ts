@@ -32,7 +32,7 @@ describe('yield', () => {
     expect(world.daemon.yield('api', 60_000)).toBe(undefined)
     expect([world.router().state, priorities(world)]).toEqual(['Leaving', [0]])
     succeed(world)
-    expect([world.router().state, priorities(world), world.installed, world.wills.size]).toEqual([
+    expect([world.router().state, priorities(world), world.installed, world.plans.size]).toEqual([
       'Backup',
       [0, 0],
       [],
@@ -104,7 +104,7 @@ describe('yield', () => {
       'noSuccessor',
       [0, 0, 1],
     ])
-    expect([world.installed, world.wills.size]).toEqual([[`${VIP}/32@2`], 1])
+    expect([world.installed, world.plans.size]).toEqual([[`${VIP}/32@2`], 1])
     world.advance(58_000)
     expect([world.router().state, priorities(world).at(-1)]).toEqual(['Active', 128])
   })
@@ -125,7 +125,7 @@ describe('yield', () => {
     const stopped = leaving.daemon.stop()
     leaving.advance(2_000)
     await stopped
-    expect([leaving.router().state, leaving.installed, leaving.wills.size]).toEqual(['Initialize', [], 0])
+    expect([leaving.router().state, leaving.installed, leaving.plans.size]).toEqual(['Initialize', [], 0])
     leaving.advance(120_000)
     expect([leaving.router().state, priorities(leaving)]).toEqual(['Initialize', [0, 0]])
 

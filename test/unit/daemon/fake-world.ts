@@ -161,7 +161,7 @@ export class FakeWorld {
   /** Called when the counters are read. */
   onSnapshot: (() => void) | undefined
   #tellRecords: (() => void) | undefined
-  readonly wills = new Map<number, CleanupPlan>()
+  readonly plans = new Map<number, CleanupPlan>()
   /** True with shared memory; set it before start(). */
   guarded = false
   /** Plans that the guardian executed, with their times. */
@@ -184,7 +184,7 @@ export class FakeWorld {
   /** Milliseconds for which a renewal is under way. */
   busy = false
   /** Called before a plan is accepted. */
-  onArm: ((will: CleanupPlan) => void) | undefined
+  onArm: ((plan: CleanupPlan) => void) | undefined
   /** CLOCK_BOOTTIME minus CLOCK_MONOTONIC. */
   asleep = 1_000
   guardianLosses = 0
@@ -717,25 +717,25 @@ export class FakeWorld {
     return {
       clock: this.clock,
       armed: true,
-      arm: (will) => {
-        this.onArm?.(will)
+      arm: (plan) => {
+        this.onArm?.(plan)
         // A call of arm() waits first.
-        this.#endRenewal(will.unit)
-        if (this.#words.get(will.unit) === 'executed') return false
-        this.calls.push(`arm ${will.name}`)
-        this.wills.set(will.unit, will)
-        this.#words.set(will.unit, 'armed')
-        const { absentAt } = will.guard ?? {}
-        if (absentAt !== undefined) this.deadlines.set(will.unit, absentAt)
+        this.#endRenewal(plan.unit)
+        if (this.#words.get(plan.unit) === 'executed') return false
+        this.calls.push(`arm ${plan.name}`)
+        this.plans.set(plan.unit, plan)
+        this.#words.set(plan.unit, 'armed')
+        const { absentAt } = plan.guard ?? {}
+        if (absentAt !== undefined) this.deadlines.set(plan.unit, absentAt)
         return true
       },
       withdraw: (unit) => {
-        this.calls.push(`withdraw ${this.wills.get(unit)?.name ?? unit}`)
-        this.wills.delete(unit)
+        this.calls.push(`withdraw ${this.plans.get(unit)?.name ?? unit}`)
+        this.plans.delete(unit)
         this.#stepDown(unit)
       },
       stepDown: (unit) => {
-        if (this.guarded) this.calls.push(`step down ${this.wills.get(unit)?.name ?? unit}`)
+        if (this.guarded) this.calls.push(`step down ${this.plans.get(unit)?.name ?? unit}`)
         return this.#stepDown(unit)
       },
       sent: (unit, at) => void this.deadlines.set(unit, at),
@@ -776,15 +776,15 @@ export class FakeWorld {
 
   /** The guardian renews a plan until the engine waits for it. */
   beginRenewal(unit = 0): void {
-    this.#renewing = this.wills.get(unit)
+    this.#renewing = this.plans.get(unit)
   }
 
   /** It removes what is no longer armed, because it may have installed it again. */
   #endRenewal(unit: number): void {
-    const will = this.#renewing
-    if (will === undefined || will.unit !== unit) return
+    const plan = this.#renewing
+    if (plan === undefined || plan.unit !== unit) return
     this.#renewing = undefined
-    if (this.#words.get(unit) !== 'armed') this.#takeOff(will)
+    if (this.#words.get(unit) !== 'armed') this.#takeOff(plan)
   }
 
   #takeOff({ remove }: CleanupPlan): void {
@@ -823,13 +823,13 @@ export class FakeWorld {
 
   /** The guardian removes the addresses; the notifications wait until the daemon runs. */
   execute(unit = 0): void {
-    const will = this.wills.get(unit)
-    if (will === undefined || this.#words.get(unit) !== 'armed') return
+    const plan = this.plans.get(unit)
+    if (plan === undefined || this.#words.get(unit) !== 'armed') return
     this.#words.set(unit, 'executed')
     this.#executions++
-    this.executed.push({ at: this.now, name: will.name, deadline: this.deadlines.get(unit) ?? Number.NaN })
+    this.executed.push({ at: this.now, name: plan.name, deadline: this.deadlines.get(unit) ?? Number.NaN })
     this.deadlines.delete(unit)
-    this.#takeOff(will)
+    this.#takeOff(plan)
   }
 
   /** From now on the calls also contain what may wait: reading the log, running programs, reading counters. */

@@ -25,7 +25,7 @@ export const PEER = address('192.0.2.2')
 export const OTHER = address('192.0.2.3')
 export const OWN_MAC = mac('02:00:00:00:00:01')
 export const PEER_MAC = mac('02:00:00:00:00:02')
-export const STRANGER_MAC = mac('02:00:00:00:00:99')
+export const UNKNOWN_MAC = mac('02:00:00:00:00:99')
 
 export const ROUTER: PlannedRouter = {
   name: 'api',
@@ -65,7 +65,7 @@ export const LISTENING: Listening = {
   refused: undefined,
   passedOutput: true,
   looped: true,
-  beacon: { sent: 10, left: 10, failure: undefined, heard: [] },
+  messages: { sent: 10, left: 10, failure: undefined, heard: [] },
 }
 
 export const LAN: LanState = {

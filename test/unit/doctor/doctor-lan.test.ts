@@ -19,8 +19,8 @@ import {
   PEER_MAC,
   ROUTER,
   SELF,
-  STRANGER_MAC,
   told,
+  UNKNOWN_MAC,
   VIP,
 } from './doctor-fixture.ts'
 
@@ -216,13 +216,13 @@ describe('packet filters of this node', () => {
 describe('multicast', () => {
   const multicast = (listening: object, router: object = {}) =>
     complaints(measuredWith({ listening, router }), 'multicast')
-  const beacon = LISTENING.beacon
+  const messages = LISTENING.messages
 
   test('a received router or a doctor in both directions is ok', () => {
     expect(multicast({})).toEqual([])
-    const both = { ...beacon, heard: [{ from: PEER, packets: 5, hearsUs: true }] }
-    expect(multicast({ ...heardNobody, beacon: both })).toEqual([])
-    expect(allTold(measuredWith({ listening: { beacon: both } }))).toContain(
+    const both = { ...messages, heard: [{ from: PEER, packets: 5, hearsUs: true }] }
+    expect(multicast({ ...heardNobody, messages: both })).toEqual([])
+    expect(allTold(measuredWith({ listening: { messages: both } }))).toContain(
       'passes in both directions: doctor on 192.0.2.2',
     )
   })
@@ -240,15 +240,17 @@ describe('multicast', () => {
   })
 
   test('one-way reception, lost messages and refused transmission are findings', () => {
-    const one = { ...beacon, heard: [{ from: PEER, packets: 3, hearsUs: false }] }
-    expect(multicast({ beacon: one })).toEqual([
+    const one = { ...messages, heard: [{ from: PEER, packets: 3, hearsUs: false }] }
+    expect(multicast({ messages: one })).toEqual([
       expect.stringMatching(/^warning .*this doctor hears the one on 192\.0\.2\.2, which does not hear this one/),
     ])
-    expect(multicast({ beacon: { ...one, heard: [{ from: PEER, packets: 2, hearsUs: false }] } })).toEqual([])
-    expect(multicast({ beacon: { ...beacon, left: 0 } })).toEqual([
+    expect(multicast({ messages: { ...one, heard: [{ from: PEER, packets: 2, hearsUs: false }] } })).toEqual([])
+    expect(multicast({ messages: { ...messages, left: 0 } })).toEqual([
       expect.stringMatching(/^warning .*none of 10 packets to 224\.0\.0\.18/),
     ])
-    expect(multicast({ beacon: { ...beacon, failure: 'refused' } })).toEqual([expect.stringMatching(/^note .*refused/)])
+    expect(multicast({ messages: { ...messages, failure: 'refused' } })).toEqual([
+      expect.stringMatching(/^note .*refused/),
+    ])
   })
 
   test('a receiver that could not be opened is a finding', () => {
@@ -322,7 +324,7 @@ describe('addresses', () => {
   })
 
   test('an unknown host that answers is an error', () => {
-    expect(addresses({ claims: [claim(VIP, STRANGER_MAC)] })).toEqual([
+    expect(addresses({ claims: [claim(VIP, UNKNOWN_MAC)] })).toEqual([
       expect.stringMatching(/^error .*02:00:00:00:00:99 \(an unknown host\)/),
     ])
   })
@@ -352,7 +354,7 @@ describe('addresses', () => {
   })
 
   test('two answers, no answer of an advertising router, no answer and the virtual MAC are told apart', () => {
-    expect(addresses({ claims: [claim(VIP, PEER_MAC), claim(VIP, STRANGER_MAC)] })).toEqual([
+    expect(addresses({ claims: [claim(VIP, PEER_MAC), claim(VIP, UNKNOWN_MAC)] })).toEqual([
       expect.stringMatching(/^error .*: 2 hosts answer for/),
     ])
     expect(addresses({ claims: [] })).toEqual([
@@ -375,7 +377,7 @@ describe('addresses', () => {
   })
 
   test('a duplicate address of this node and one that DAD refused are errors', () => {
-    const twice = measuredWith({ lan: { claims: [...LAN.claims, claim(SELF, STRANGER_MAC)] } })
+    const twice = measuredWith({ lan: { claims: [...LAN.claims, claim(SELF, UNKNOWN_MAC)] } })
     expect(complaints(twice, 'primary-address')).toEqual([
       expect.stringMatching(/^error .*192\.0\.2\.1 belongs to this node, but 02:00:00:00:00:99 also answers for it/),
     ])
@@ -389,7 +391,7 @@ describe('addresses', () => {
   test('the addresses of an owner (255) are probed as the node’s own', () => {
     const owner = measuredWith({
       router: { owner: true, priority: 255 },
-      lan: { own: here, claims: [claim(VIP, STRANGER_MAC), peerIsThere] },
+      lan: { own: here, claims: [claim(VIP, UNKNOWN_MAC), peerIsThere] },
       listening: heardNobody,
     })
     expect(complaints(owner, 'virtual-address')).toEqual([])

@@ -122,9 +122,9 @@ test('addresses without a lifetime are renewed once, with a period of 0', () => 
 })
 
 test('the shortest lifetime of a unit sets its period, and each address keeps its own lifetime', () => {
-  const will = guarded(4)
+  const plan = guarded(4)
   const renew = [9, 3, undefined].map((lifetime) => ({ ...VIP, lifetime }))
-  const message = armMessage({ ...will, guard: { ...will.guard, renew } }, 1)
+  const message = armMessage({ ...plan, guard: { ...plan.guard, renew } }, 1)
   const view = new DataView(message.buffer)
   expect([view.getUint32(12, true), view.getUint32(16, true)], 'renewals, period').toEqual([3, 1000])
   const valid = [0, 1, 2].map((i) => view.getUint32(28 + 44 + 72 * i + 4 + 56, true))
@@ -132,8 +132,8 @@ test('the shortest lifetime of a unit sets its period, and each address keeps it
 })
 
 test('a guarded plan may have nothing to renew', () => {
-  const will = guarded(4)
-  expect(hex(armMessage({ ...will, guard: { ...will.guard, renew: [] } }, 1))).toBe(
+  const plan = guarded(4)
+  expect(hex(armMessage({ ...plan, guard: { ...plan.guard, renew: [] } }, 1))).toBe(
     `01030500 01000000 00000000 00000000 00000000 01000000 62020000 ${REMOVAL}`.replace(/ /g, ''),
   )
 })

@@ -66,7 +66,7 @@ describe.each(PROFILES)('Active, %s', (profile) => {
 
   test('(705) an Active answers priority 0 of any router and restarts Adver_Timer', () => {
     // A Backup sends nothing, so the sender was Active beside us and has misled clients (docs/adr/0007).
-    const announced: Effect[] = profile === 'holdfast' ? [{ kind: 'announce', reason: 'rival' }] : []
+    const announced: Effect[] = profile === 'holdfast' ? [{ kind: 'announce', reason: 'competingActive' }] : []
     for (const source of [ABOVE, BELOW]) {
       const asserted = [{ to: 'release' as const, source, at: ms(410) }]
       const remembered =
@@ -131,7 +131,7 @@ describe.each(PROFILES)('Active, %s', (profile) => {
   ] as const)(
     '%s: the packet is refused and answered immediately, and Adver_Timer does not change',
     (_name, source, priority, reason) => {
-      const announced: Effect[] = profile === 'holdfast' ? [{ kind: 'announce', reason: 'rival' }] : []
+      const announced: Effect[] = profile === 'holdfast' ? [{ kind: 'announce', reason: 'competingActive' }] : []
       const remembered =
         profile === 'holdfast'
           ? {
@@ -144,7 +144,7 @@ describe.each(PROFILES)('Active, %s', (profile) => {
         active(remembered),
         [
           { kind: 'refused', reason, source },
-          { kind: 'sendAdvertisement', priority: 128, reason: 'rivalHeard' },
+          { kind: 'sendAdvertisement', priority: 128, reason: 'competingActiveHeard' },
           ...announced,
         ],
       ])

@@ -118,7 +118,7 @@ export class CompetingAnswers {
     const { name } = this.#router
     const isHandover = since < HANDOVER
     this.#recorder.logLimited(
-      `${name} rival ${mac}${isHandover ? ' handover' : ''}`,
+      `${name} competing ${mac}${isHandover ? ' handover' : ''}`,
       atOtherLevel(LOG.competingAnswer, isHandover),
       isHandover
         ? `${name}: ${mac} still answers for ${address}, ${Math.round(since)} ms after the takeover`

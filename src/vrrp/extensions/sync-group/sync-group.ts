@@ -210,7 +210,7 @@ function refuseTie(member: Moving, event: Event): Moving {
 function askAll(member: Moving, tied: boolean, now: Millis): Moving {
   const { state, parameters } = member
   if (state.name !== 'Active') return member
-  return enter(member, [tied ? rememberTie(state, now) : state, [advertise(parameters, 'rivalHeard')]])
+  return enter(member, [tied ? rememberTie(state, now) : state, [advertise(parameters, 'competingActiveHeard')]])
 }
 
 function announceAsWell(member: Moving, now: Millis): Moving {

@@ -22,8 +22,8 @@ describe('an Active that receives a competing Active (docs/architecture.md, Prot
     }
     return { state: now, sent }
   }
-  const answer: Effect = { kind: 'sendAdvertisement', priority: 128, reason: 'rivalHeard' }
-  const announce: Effect = { kind: 'announce', reason: 'rival' }
+  const answer: Effect = { kind: 'sendAdvertisement', priority: 128, reason: 'competingActiveHeard' }
+  const announce: Effect = { kind: 'announce', reason: 'competingActive' }
 
   test('an Active answers each competing router at most once in 100 ms, counted from its answer', () => {
     const { sent } = hearing(active(), [

@@ -8,7 +8,7 @@ import { centis } from '../../../../src/wire/units.ts'
 import { ABOVE, active, answered, heard, ms, parameters, reached, VIP, yielded } from '../fsm-fixture.ts'
 
 const told = parameters('holdfast')
-const announce: Effect = { kind: 'announce', reason: 'rival' }
+const announce: Effect = { kind: 'announce', reason: 'competingActive' }
 /** After an advertisement of a competing Active at 100. */
 const heardAt100 = (knows = told) => step(active(), heard(ABOVE, 100, 100), knows, ms(100))[0]
 

@@ -356,8 +356,8 @@ describe('competing Actives (VR-SG-06)', () => {
   test('a competing Active of one member makes the others announce again', () => {
     const steps = stepGroup(group([active(), active()]), 1, heard(BELOW, 100, 300), ms(300))
     expect(effects(steps)).toEqual([
-      ['announce rival'],
-      ['refused lower-priority', 'send 128 rivalHeard', 'announce rival'],
+      ['announce competingActive'],
+      ['refused lower-priority', 'send 128 competingActiveHeard', 'announce competingActive'],
     ])
     expect(steps[0]?.state).toEqual(active({ announcedOverAt: ms(300), announcementsPaidAt: ms(350) }))
   })
@@ -368,7 +368,7 @@ describe('competing Actives (VR-SG-06)', () => {
     expect(effects(mixed)[0]).toEqual([])
     expect(effects(stepGroup(group([active(), active()]), 1, answered(VIP, 300), ms(300)))).toEqual([
       [],
-      ['announce rival'],
+      ['announce competingActive'],
     ])
   })
 })

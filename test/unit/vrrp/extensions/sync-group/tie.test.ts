@@ -11,7 +11,7 @@ const group = (states: readonly Member['state'][], profile: 'holdfast' | 'rfc956
 const EQUAL = 128
 const both = [active(), active()]
 const refused: Effect = { kind: 'refused', reason: 'tie-of-group', source: ABOVE }
-const said: Effect = { kind: 'sendAdvertisement', priority: EQUAL, reason: 'rivalHeard' }
+const said: Effect = { kind: 'sendAdvertisement', priority: EQUAL, reason: 'competingActiveHeard' }
 
 describe('a tie that line (735) would lose', () => {
   test('a tie that the deciding member receives makes all members Backup', () => {

@@ -14,7 +14,7 @@ import { Capture } from '../../src/lab/watch/capture.ts'
 import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { describeNetns } from '../support/require.ts'
 import { Turns } from '../support/turns.ts'
-import { INTERVAL, PRIORITIES, Trio } from './trio.ts'
+import { INTERVAL, PRIORITIES, ThreeRouters } from './three-routers.ts'
 
 /**
  * Interval in ms of a lone router. An Active without CPU for three intervals removes its addresses and announces them again (ground rule
@@ -240,49 +240,53 @@ describeNetns('two routers that do not receive each other', () => {
 
 describeNetns('three routers in normal operation', () => {
   const endures = async ({ onTestFinished }: TestContext, vip: string) => {
-    const trio = await Trio.settled(vip)
-    onTestFinished(() => trio.lab.destroy())
+    const threeRouters = await ThreeRouters.settled(vip)
+    onTestFinished(() => threeRouters.lab.destroy())
     const [first] = PRIORITIES
-    const r1 = trio.lab.router(1)
-    const everybody: Holdfast[] = [1, 2, 3].map((position) => trio.daemon(position))
-    const again = async () => everybody.push(await trio.start(1, first))
+    const r1 = threeRouters.lab.router(1)
+    const everybody: Holdfast[] = [1, 2, 3].map((position) => threeRouters.daemon(position))
+    const again = async () => everybody.push(await threeRouters.start(1, first))
 
-    trio.daemon(1).terminate()
-    await trio.settlesOn(2, 'r1 has left')
-    await trio.daemon(1).exited
+    threeRouters.daemon(1).terminate()
+    await threeRouters.settlesOn(2, 'r1 has left')
+    await threeRouters.daemon(1).exited
     await sleep(1_500)
     await again()
-    await trio.settlesOn(1, 'r1 is back')
+    await threeRouters.settlesOn(1, 'r1 is back')
     await sleep(1_500)
 
-    trio.daemon(1).killEngine()
-    await trio.settlesOn(2, 'the engine of r1 was killed')
-    await trio.daemon(1).exited
+    threeRouters.daemon(1).killEngine()
+    await threeRouters.settlesOn(2, 'the engine of r1 was killed')
+    await threeRouters.daemon(1).exited
     await sleep(1_500)
     await again()
-    await trio.settlesOn(1, 'r1 is back')
+    await threeRouters.settlesOn(1, 'r1 is back')
 
-    trio.lab.cut(r1)
-    await trio.holdersBecome(['r1', 'r2'], 'r1 was cut off')
+    threeRouters.lab.cut(r1)
+    await threeRouters.holdersBecome(['r1', 'r2'], 'r1 was cut off')
     await sleep(1_500)
-    trio.lab.heal(r1)
-    await trio.settlesOn(1, 'it was healed')
+    threeRouters.lab.heal(r1)
+    await threeRouters.settlesOn(1, 'it was healed')
     await sleep(1_500)
 
-    trio.lab.cut(r1)
-    trio.daemon(1).killAll()
-    await trio.daemon(1).exited
-    if (trio.lab.holders(vip).includes('r1')) change('delete', r1, vip)
-    await trio.settlesOn(2, 'r1 has no power')
-    trio.lab.heal(r1)
+    threeRouters.lab.cut(r1)
+    threeRouters.daemon(1).killAll()
+    await threeRouters.daemon(1).exited
+    if (threeRouters.lab.holders(vip).includes('r1')) change('delete', r1, vip)
+    await threeRouters.settlesOn(2, 'r1 has no power')
+    threeRouters.lab.heal(r1)
     await again()
-    await trio.settlesOn(1, 'r1 has booted')
+    await threeRouters.settlesOn(1, 'r1 has booted')
     await sleep(1_500)
 
     expect(everybody.flatMap((daemon) => told(daemon).map(({ at, msg }) => [daemon.plan.host.name, at, msg]))).toEqual(
       [],
     )
-    expect(await Promise.all([1, 2, 3].map((position) => duplicatesOf(trio.daemon(position))))).toEqual([[], [], []])
+    expect(await Promise.all([1, 2, 3].map((position) => duplicatesOf(threeRouters.daemon(position))))).toEqual([
+      [],
+      [],
+      [],
+    ])
   }
   for (const [family, vip] of FAMILIES)
     turns.test(`report no duplicate in a planned move, a failover, a heal and a reboot (${family})`, (context) =>

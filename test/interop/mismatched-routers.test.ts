@@ -124,9 +124,13 @@ function play({ both, extra, ipv6Unicast = false, neighbour, ours, reason, says,
     await eventually('both to be Active, deaf to each other', bothActive, { sight: states, within: 15_000, every: 50 })
 
     const address = ipv6Unicast ? globalAddress(them) : them.address
-    const strangers = async () => (await holdfast.router()).mismatchedRouters
-    const named = async () => (await strangers()).some((one) => one.address === address && one.reason === reason)
-    await eventually(`holdfast to name ${address} for ${reason}`, named, { sight: strangers, within: 5_000, every: 50 })
+    const mismatched = async () => (await holdfast.router()).mismatchedRouters
+    const named = async () => (await mismatched()).some((one) => one.address === address && one.reason === reason)
+    await eventually(`holdfast to name ${address} for ${reason}`, named, {
+      sight: mismatched,
+      within: 5_000,
+      every: 50,
+    })
     const { stdout } = await statusCommand(holdfast.socket, { json: false })
     expect(stdout, 'output of holdfast status').toContain(address)
     const logged = holdfast.records.filter(({ level, msg }) => level >= 40 && msg.includes(address))

@@ -210,7 +210,7 @@ function inNetworkOf(pid: number, argv: readonly string[]): string {
   return execFileSync('nsenter', [`--net=/proc/${pid}/ns/net`, '--', ...argv], options)
 }
 
-export class DockerTrio {
+export class DockerRouters {
   readonly routers: readonly DockerRouter[]
   readonly directory: string
   readonly #network: string
@@ -224,16 +224,16 @@ export class DockerTrio {
   }
 
   /** Starts all three routers, with r1 Active in both families and a client of each family. */
-  static async settled(image = IMAGE): Promise<DockerTrio> {
-    const trio = new DockerTrio(`holdfast-test-${process.pid}`)
+  static async settled(image = IMAGE): Promise<DockerRouters> {
+    const routers = new DockerRouters(`holdfast-test-${process.pid}`)
     try {
-      await trio.#makeNetwork()
-      await Promise.all(trio.routers.map((router) => router.create(image)))
-      for (const family of FAMILIES) trio.#probers.set(family, new Prober(trio, `client-${family}`, VIPS[family]))
-      await trio.settlesOn(1, 'all started')
-      return trio
+      await routers.#makeNetwork()
+      await Promise.all(routers.routers.map((router) => router.create(image)))
+      for (const family of FAMILIES) routers.#probers.set(family, new Prober(routers, `client-${family}`, VIPS[family]))
+      await routers.settlesOn(1, 'all started')
+      return routers
     } catch (error) {
-      trio.destroy()
+      routers.destroy()
       throw error
     }
   }

@@ -20,7 +20,7 @@ export const MARGIN = 100
 
 export const downMs = (priority: number) => activeDownIntervalMs(priority, INTERVAL)
 
-export class Trio {
+export class ThreeRouters {
   readonly lab: Lab
   /** Virtual address. All other addresses have the same family. */
   readonly address: string
@@ -40,14 +40,14 @@ export class Trio {
   }
 
   /** Starts all three routers. Resolves when r1 is Active. */
-  static async settled(address = LAB_VIP, extra: Extra = {}): Promise<Trio> {
-    const trio = new Trio(address)
+  static async settled(address = LAB_VIP, extra: Extra = {}): Promise<ThreeRouters> {
+    const threeRouters = new ThreeRouters(address)
     try {
-      await Promise.all(PRIORITIES.map((priority, i) => trio.start(i + 1, priority, extra)))
-      await trio.settlesOn(1, 'all started')
-      return trio
+      await Promise.all(PRIORITIES.map((priority, i) => threeRouters.start(i + 1, priority, extra)))
+      await threeRouters.settlesOn(1, 'all started')
+      return threeRouters
     } catch (error) {
-      trio.lab.destroy()
+      threeRouters.lab.destroy()
       throw error
     }
   }

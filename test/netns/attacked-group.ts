@@ -19,7 +19,7 @@ import { Attacker } from '../support/attacker.ts'
 
 export const INTERVAL = 100
 /** Address of an attacker that sends in its own name, or of an invented host. */
-export const STRANGER = '10.77.0.66'
+export const UNLISTED = '10.77.0.66'
 export const INVENTED: readonly string[] = Array.from({ length: 500 }, (_, i) => `10.77.${1 + (i >> 8)}.${i & 255}`)
 /** Priorities of r1, r2, and so on. Without an attack, r1 is Active. */
 export const PRIORITIES = [200, 100] as const
@@ -38,7 +38,7 @@ export const UNTOUCHED = {
   longestGap: expect.toSatisfy((ms: number) => ms < UNNOTICED, `less than ${UNNOTICED} ms`),
 }
 
-export type SiegeOptions = {
+export type AttackedGroupOptions = {
   readonly address?: string
   readonly priorities?: readonly number[]
   /** Hosts besides the routers, client and observer. */
@@ -52,16 +52,16 @@ export type SiegeOptions = {
 export const downMs = (position: number, intervalMs: number = INTERVAL): number =>
   activeDownIntervalMs(PRIORITIES[position - 1] ?? 100, intervalMs)
 
-export class Siege {
+export class AttackedGroup {
   readonly lab: Lab
   readonly address: string
   readonly prober: Prober
   readonly observer: ArpObserver
   readonly attacker: Attacker
   readonly daemons: Holdfast[] = []
-  readonly #options: SiegeOptions
+  readonly #options: AttackedGroupOptions
 
-  private constructor(options: SiegeOptions) {
+  private constructor(options: AttackedGroupOptions) {
     const { address = LAB_VIP, hosts = [], priorities = PRIORITIES } = options
     this.#options = options
     this.address = address
@@ -74,16 +74,16 @@ export class Siege {
   }
 
   /** Starts all routers, and waits until r1 is Active and answers the client. */
-  static async laid(options: SiegeOptions = {}): Promise<Siege> {
-    const siege = new Siege(options)
+  static async settled(options: AttackedGroupOptions = {}): Promise<AttackedGroup> {
+    const attacked = new AttackedGroup(options)
     try {
       const { priorities = PRIORITIES } = options
-      for (const position of priorities.keys()) siege.start(position + 1)
-      await Promise.all([siege.attacker.ready(), ...siege.daemons.map((daemon) => daemon.ready())])
-      await siege.calm('all started')
-      return siege
+      for (const position of priorities.keys()) attacked.start(position + 1)
+      await Promise.all([attacked.attacker.ready(), ...attacked.daemons.map((daemon) => daemon.ready())])
+      await attacked.calm('all started')
+      return attacked
     } catch (error) {
-      siege.lift()
+      attacked.destroy()
       throw error
     }
   }
@@ -108,7 +108,7 @@ export class Siege {
     return daemon
   }
 
-  lift(): void {
+  destroy(): void {
     this.lab.destroy()
   }
 

@@ -16,8 +16,8 @@ import { addressFromBytes, type Family, familyOf } from '../../../src/wire/addre
 import { millis } from '../../../src/wire/units.ts'
 import { must, octets, same, type Target } from '../target.ts'
 
-export const WILL: Target = {
-  name: 'will',
+export const CLEANUP_PLAN: Target = {
+  name: 'cleanup-plan',
   corpus: () => [
     new Uint8Array(64),
     Uint8Array.from({ length: 200 }, (_, i) => i),
@@ -29,17 +29,17 @@ export const WILL: Target = {
   short: 20_000,
   examine(input) {
     const draw = drawing(input)
-    const { generation, will } = wished(draw)
-    const message = armMessage(will, generation)
+    const { generation, plan } = wished(draw)
+    const message = armMessage(plan, generation)
     must(message.length <= LARGEST_MESSAGE, 'The message is too long', () => message.length)
-    const read = readWill(message)
-    const guarded = generation !== 0 && will.guard !== undefined
-    const renew = guarded ? (will.guard?.renew ?? []) : []
-    must(read.unit === will.unit && read.guarded === guarded, 'It is of another unit or kind', () => [read, will])
-    must(same(read.remove, will.remove.map(named)), 'Other addresses are removed', () => [read.remove, will.remove])
+    const read = readPlan(message)
+    const guarded = generation !== 0 && plan.guard !== undefined
+    const renew = guarded ? (plan.guard?.renew ?? []) : []
+    must(read.unit === plan.unit && read.guarded === guarded, 'It is of another unit or kind', () => [read, plan])
+    must(same(read.remove, plan.remove.map(named)), 'Other addresses are removed', () => [read.remove, plan.remove])
     must(same(read.renew, renew.map(named)), 'Other addresses are renewed', () => [read.renew, renew])
     if (guarded) must(read.generation === generation, 'It is of another generation')
-    const wanted = will.packets.flatMap(({ datagrams, family, interfaceIndex, source }) =>
+    const wanted = plan.packets.flatMap(({ datagrams, family, interfaceIndex, source }) =>
       datagrams.map(({ bytes, destination, ttl = 0 }) => [
         family,
         ttl,
@@ -51,13 +51,13 @@ export const WILL: Target = {
     )
     must(same(read.packets, wanted), 'Other packets are sent', () => [read.packets, wanted])
     for (const [kind, short] of [
-      [2, withdrawMessage(will.unit)],
-      [4, lookMessage(will.unit)],
+      [2, withdrawMessage(plan.unit)],
+      [4, lookMessage(plan.unit)],
     ] as const)
-      must(same([...short], [1, kind, will.unit & 0xff, will.unit >> 8, ...new Uint8Array(8)]), 'It is no such order')
+      must(same([...short], [1, kind, plan.unit & 0xff, plan.unit >> 8, ...new Uint8Array(8)]), 'It is no such order')
     const words = String.fromCharCode(...input.subarray(0, 40))
     must(Buffer.from(managerMessage(words).subarray(12)).toString('utf8') === words, 'Other words are told')
-    return `${guarded} ${Math.min(3, will.remove.length)} ${Math.min(3, renew.length)} ${Math.min(3, wanted.length)}`
+    return `${guarded} ${Math.min(3, plan.remove.length)} ${Math.min(3, renew.length)} ${Math.min(3, wanted.length)}`
   },
 }
 
@@ -76,7 +76,7 @@ function drawing(input: Uint8Array) {
 }
 type Draw = ReturnType<typeof drawing>
 
-function wished(draw: Draw): { readonly will: CleanupPlan; readonly generation: number } {
+function wished(draw: Draw): { readonly plan: CleanupPlan; readonly generation: number } {
   const flags = draw.octet()
   const addressOf = (family: Family) => addressFromBytes(draw.some(family === 'ipv4' ? 4 : 16))
   const family = (): Family => (draw.octet() % 2 === 0 ? 'ipv4' : 'ipv6')
@@ -89,7 +89,7 @@ function wished(draw: Draw): { readonly will: CleanupPlan; readonly generation: 
   const renewal = (): Renewal => ({ ...address(), lifetime: draw.octet() < 64 ? undefined : draw.word() + 1 })
   return {
     generation: flags % 4 === 0 ? 0 : draw.word() + 1,
-    will: {
+    plan: {
       unit: draw.word(),
       name: 'w',
       remove: several(6, address),
@@ -113,10 +113,10 @@ function wished(draw: Draw): { readonly will: CleanupPlan; readonly generation: 
 }
 
 /** Checks a message as the guardian does (check_will), then returns its content. */
-function readWill(message: Uint8Array) {
+function readPlan(message: Uint8Array) {
   const bytes = Buffer.from(message)
   const [kind, requests, packets] = [bytes[1], bytes.readUInt32LE(4), bytes.readUInt32LE(8)]
-  must(bytes[0] === 1 && (kind === 1 || kind === 3), 'It is no will')
+  must(bytes[0] === 1 && (kind === 1 || kind === 3), 'It is no plan')
   const guarded = kind === 3
   const renewals = guarded ? bytes.readUInt32LE(12) : 0
   let at = guarded ? 28 : 12
