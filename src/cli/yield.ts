@@ -93,7 +93,7 @@ async function outcome(socket: string, target: string, forMs: number): Promise<C
   const back = routers.find(({ state }) => state === 'Active')
   if (back !== undefined) return refused(`No other node took over: ${back.name} is Active again`)
   if (routers.some(({ state }) => state === 'Leaving'))
-    return refused(`${began}, but after ${LONGEST / 1000} s it is still leaving`)
+    return refused(`${began}, but after ${LONGEST / 1000} s the router is still in Leaving`)
   const { address } = routers.find(({ holder }) => holder.address !== null)?.holder ?? first.holder
   return success(`${began}: ${address === null ? 'no other node has been heard yet' : `${address} is Active now`}`)
 }

@@ -107,7 +107,7 @@ function virtualFinding(lan: LanState, router: PlannedRouter, address: Address):
   if (here) return { check, level: 'ok', about, found: `${address} is on this node, and no other host answers for it` }
   if (macs.length > 1) {
     const found = `${macs.length} hosts answer for ${address}: ${who}`
-    return { check, level: 'error', about, found, advice: 'Find out which of them may have it' }
+    return { check, level: 'error', about, found, advice: 'Find out which of these hosts may have the address' }
   }
   const [one] = known
   if (one === undefined) {

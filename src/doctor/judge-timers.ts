@@ -121,7 +121,7 @@ function lowered({ mayRealtime, processors, stolenShare = 0, throttled = 0 }: Ma
   if (stolenShare > 0.01)
     return `The hypervisor ran other machines for ${(100 * stolenShare).toFixed(0)} % of the time: ask for reserved CPUs`
   if (!mayRealtime) return 'Real-time priority lowers it: give the daemon CAP_SYS_NICE and start it with --realtime'
-  return `Less load, or more than ${processors} CPUs, lowers it`
+  return `Less load, or more than ${processors} CPUs, lowers the smallest safe interval`
 }
 
 /** Compares the configured interval with the smallest safe interval of the machine. */

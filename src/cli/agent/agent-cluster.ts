@@ -55,8 +55,8 @@ export function grouping({ platform, template }: AgentSettings): {
   const text = textIn(template)
   if (text === undefined) {
     const given = isOpenStack
-      ? 'because of --platform=OpenStack they form groups'
-      : 'without --platform=OpenStack they form none'
+      ? 'because of --platform=OpenStack the VIPs form sync groups'
+      : 'without --platform=OpenStack the VIPs form no sync groups'
     return {
       grouped: isOpenStack,
       notes: [`Cannot read the template ${template}, which says whether VIPs form sync groups: ${given}`],

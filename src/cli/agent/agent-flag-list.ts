@@ -59,7 +59,7 @@ export const AGENT_FLAGS: readonly AgentFlag[] = [
   {
     long: 'print',
     value: 'maybe',
-    says: 'print what would be handed over (yaml, keepalived; default: both), change nothing',
+    says: 'print the configuration that would be handed over (yaml, keepalived; default: both), change nothing',
   },
   { long: 'nodes', value: 'wanted', says: 'with --print: file with a NodeList as JSON, in place of the API' },
   {

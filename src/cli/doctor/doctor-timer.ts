@@ -87,7 +87,7 @@ function run(durationMs: number, guardianOptions: readonly string[]): Promise<Ti
     child.on('error', (error) => fail(error.message))
     child.on('close', (code, signal) => {
       clearTimeout(late)
-      if (code !== 0) return fail(`its process ended with ${signal ?? `status ${code}`}`)
+      if (code !== 0) return fail(`the measuring process ended with ${signal ?? `status ${code}`}`)
       const measured: TimerRun = JSON.parse(text)
       resolve(measured)
     })

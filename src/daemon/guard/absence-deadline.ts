@@ -1,22 +1,23 @@
 /**
- * Computes until when the peers count on a router, from its last advertisement. This is the deadline of its cleanup
- * plan. This file decides what counts as advertised and how long each advertisement lasts. A router in Leaving, which
- * sends nothing, has to report itself alive. This file does not know the guardian, or the consequences of being late.
+ * Computes the time until which peers rely on a router, from its last advertisement. That time is the deadline of the
+ * router's cleanup plan. Decided here: what counts as advertised, and for how long each advertisement is valid. A
+ * router in Leaving, which sends no advertisement, has to report itself alive.
  */
 import { type Centis, centisToMillis, type Millis, plus } from '../../wire/units.ts'
 import type { SendOutcome } from '../ports.ts'
 
-/** Number of intervals after an advertisement. No Backup takes over earlier. */
+/** Number of intervals for which an advertisement is valid. No Backup takes over earlier. */
 const PATIENCE = 3
 /**
- * Number of intervals after a demotion or a release. A Backup then acts after Skew_Time, which is at most one interval.
+ * Number of intervals after a demotion or after priority 0. A Backup then takes over after Skew_Time, which is at most
+ * one interval.
  */
 const SHORT_PATIENCE = 1.5
-/** Milliseconds that are added to one interval where that is longer. */
+/** Milliseconds that are added to one interval if that is longer. */
 const SHORTEST = 50
 /**
- * Milliseconds after an election was lost. This is longer than the grace period (vrrp/extensions/grace-period.ts), and
- * than the engine is normally late.
+ * Milliseconds for which a router that lost an election may keep its addresses. That is longer than the grace period
+ * (vrrp/extensions/grace-period.ts), and than the engine is normally late.
  */
 const LAST_PATIENCE = 70
 /**
@@ -27,7 +28,7 @@ const LONGEST_LAST_PATIENCE = 250
 /** A router in Leaving reports itself alive after a third of its deadline. */
 const SHARE = 3
 
-/** Errors for a destination that no host answers for, so that no peer there can count on this router. */
+/** Errors for a destination with which no host answers. So no peer at that destination can rely on this router. */
 const UNREACHABLE = new Set(['EHOSTUNREACH', 'ENETUNREACH'])
 
 /**
@@ -88,7 +89,7 @@ export class AbsenceDeadline {
     this.#absentAt = plus(sentAt, PATIENCE * centisToMillis(interval))
   }
 
-  /** Sets the deadline after a release. The router keeps its addresses until the successor is known. */
+  /** Sets the deadline after priority 0. The router keeps its addresses until the successor is known. */
   leave(interval: Centis, now: Millis): void {
     if (this.#absentAt === undefined) return
     const patience = shortPatience(interval)

@@ -1,13 +1,13 @@
 /**
  * Notices whether this engine was away since its last turn (ground rule 3): the guardian has executed a plan, the
- * machine was suspended, or the alarm was far too late. Every turn begins with this, so the file decides when all
- * groups have to be asked. router-group.ts handles an absence, and vrrp/extensions/returning.ts decides what follows.
+ * machine was suspended, or the alarm was far too late. Every turn begins with this test. An absence is handled in
+ * router-group.ts, and vrrp/extensions/returning.ts decides how the routers return.
  */
 import { LEAST_SILENCE } from '../../vrrp/extensions/returning.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Clock, GuardianPort } from '../ports.ts'
 
-/** Part of a group that an absence uses. */
+/** The fields of a group that an absence uses. */
 type AbsentGroup = {
   noticeExecution(now: Millis): boolean
   noticeStall(now: Millis, slept: number): void
@@ -23,7 +23,7 @@ export class AbsenceWatch {
   readonly #context: AbsenceContext
   /** Time of the next alarm of the engine. If the engine is late, this time has passed. */
   alarmAt: Millis | undefined
-  /** Number of executions that were noticed so far. */
+  /** Number of executed cleanup plans that were noticed so far. */
   #executions = 0
   #asleep: Millis
 
@@ -60,7 +60,7 @@ export class AbsenceWatch {
     this.#asleep = asleep
     const late = this.alarmAt === undefined ? 0 : now - this.alarmAt
     if (late + slept <= LEAST_SILENCE) return executed
-    // Once only, however much is read before the alarm is set again.
+    // An absence is posted only once, even if more is read before the alarm is set again.
     this.alarmAt = undefined
     for (const group of groups()) group.noticeStall(now, slept)
     return true

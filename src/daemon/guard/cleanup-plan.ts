@@ -1,7 +1,7 @@
 /**
  * Builds the cleanup plan of a group. When this engine has died or is absent, the guardian removes the addresses of all
- * members, then sends priority 0. Until then it renews addresses. Addresses that are the node's own (255) are in no
- * plan. This file decides the content of a plan. cleanup.ts decides when the guardian gets it.
+ * members, then sends priority 0. Until then the guardian renews the addresses. Addresses that are the node's own
+ * (priority 255) are in no plan. When the guardian gets a plan is decided in cleanup.ts.
  */
 import { ownsAddresses, type Parameters } from '../../vrrp/parameters.ts'
 import { skewTime } from '../../vrrp/timers.ts'
@@ -14,7 +14,7 @@ import { hasAnEnd, type LifetimeOption, lifetimeOf } from '../addresses/lifetime
 import type { CleanupPlan, Renewal, WantedAddress } from '../ports.ts'
 import type { AbsenceDeadline } from './absence-deadline.ts'
 
-/** Part of a virtual router that a cleanup plan uses. */
+/** The fields of a virtual router that a cleanup plan uses. */
 export type Claimant = {
   readonly name: string
   readonly parameters: Parameters
@@ -34,7 +34,7 @@ export type Claimant = {
   readonly needsRelease: boolean
 }
 
-/** Part of a member in the plan. */
+/** A member's addresses and packets in the cleanup plan. */
 export type PlanPart = {
   readonly remove: readonly WantedAddress[]
   readonly renew: readonly Renewal[]
@@ -82,7 +82,7 @@ export type Heading = {
 
 export function cleanupPlanOf({ unit, name, guarded, absentAt }: Heading, parts: readonly PlanPart[]): CleanupPlan {
   const renew = parts.flatMap((part) => part.renew)
-  // The grace ends with that of the first member that may be replaced. A release is useless after that.
+  // The grace of a plan ends with that of the first member that may be replaced. Priority 0 is useless after that.
   const grace = millis(parts.reduce((least, part) => Math.min(least, part.grace), Number.POSITIVE_INFINITY))
   return {
     unit,

@@ -29,9 +29,9 @@ export class Cleanup {
   /** True if the guardian is lost. An address that the kernel removes is then not installed again. */
   guardianLost = false
   readonly #context: CleanupContext
-  /** Members whose parts are in the guardian's plan. */
+  /** Names of the members that are in the guardian's plan. */
   #planned = ''
-  /** True if the guardian would execute the plan. */
+  /** True if the guardian would execute the plan when the engine dies. */
   #armed = false
   /** Deadline that the guardian watches for this group; `undefined` if the guardian watches none. */
   #absentAt: Millis | undefined
@@ -112,7 +112,8 @@ export class Cleanup {
 
   /** Extends the deadline after a member has advertised. */
   advertised({ absence, parameters }: Claimant, priority: number, now: Millis): void {
-    // The advertisement is too late: the guardian has acted on the silence before it, and the members will be informed.
+    // The advertisement is too late: the guardian has acted because earlier advertisements were missing, and the
+    // members will be informed.
     if (this.#armed && this.#context.guardian.state(this.unit) === 'executed') return
     absence.advertised(priority, parameters.advertisementInterval, now)
     // The deadline moves before the addresses are installed. On a busy node, many installations take longer than the
@@ -131,7 +132,7 @@ export class Cleanup {
     this.#context.runner.afterwards(this.#moveDeadline)
   }
 
-  /** Updates the deadline after a member has applied a step. */
+  /** Updates the deadline after a member has made a transition. */
   follow({ absence, parameters }: Claimant, before: State, { effects, state }: GroupStep, now: Millis): void {
     const interval = parameters.advertisementInterval
     if (effects.some(({ kind }) => kind === 'removeAddresses')) this.#removes = true
@@ -205,7 +206,7 @@ export class Cleanup {
 
   readonly #moveDeadline = (): void => {
     if (!this.#armed) {
-      // The guardian had not finished the last execution.
+      // The guardian had not finished the last execution of the plan.
       if (this.#unacknowledged) this.#armAgain()
       return
     }

@@ -12,8 +12,8 @@ import type { Clock, GuardianBeat, GuardianPort } from '../ports.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 
 /**
- * Milliseconds between two beats of the guardian (native/guardian/heartbeat.h). It is silent if the next beat is
- * missing, too.
+ * Milliseconds between two beats of the guardian (native/guardian/heartbeat.h). The guardian counts as silent if the
+ * next beat is missing, too.
  */
 const BEAT = 250
 /** Milliseconds between two looks. The guardian reports an engine that has not sent a beat for 2 s. */
@@ -25,7 +25,7 @@ const LONGEST_UNHEARD = 250
  * woken for the look alone.
  */
 const SHARE = 0.4
-/** Milliseconds. A look that is later shows that this process did not run itself. */
+/** Milliseconds. If the engine tests the guardian later than this, this process did not run itself. */
 const LATE = 250
 const LEAST_PATIENCE = 1_000
 /**
@@ -58,7 +58,7 @@ export class GuardianWatch {
   #cancel: (() => void) | undefined
   #isHeard = false
   #lookedAt = 0
-  /** Time for which the next look was planned. */
+  /** Time for which the next test of the guardian was planned. */
   #dueAt = 0
   /**
    * Time of the guardian's last sign of life, or of the last moment at which no sign of life could arrive because this

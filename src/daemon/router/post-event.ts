@@ -1,12 +1,13 @@
 /**
- * Passes an event to a router. The clock stops first. Then the group decides a step for each member, each member applies
- * its own, and the cleanup plan follows. This file decides only that order. vrrp/ decides the steps, and router.ts applies them.
+ * Passes an event to a router. The clock stops first. Then the group decides a step for each member, each member
+ * applies its own, and the cleanup plan follows. This file decides only that order. vrrp/ decides the steps, and
+ * router.ts applies them.
  */
 import type { Event } from '../../vrrp/event.ts'
 import type { GroupStep } from '../../vrrp/extensions/sync-group/sync-group.ts'
 import type { Millis } from '../../wire/units.ts'
 
-/** Part of a virtual router that an event uses. */
+/** The fields of a virtual router that an event uses. */
 export interface Member {
   /** True if the router has addresses in the kernel. */
   readonly holds: boolean
@@ -48,7 +49,7 @@ export function applySteps<M extends Member>(
       ends ||= before
     }
   }
-  // The plan is armed before the first address is installed, so that no crash can leave one behind.
+  // The plan is armed before the first address is installed, so that no crash can leave an address behind.
   if (begins) cleanup.arm()
   if (ends) cleanup.settleLater()
 }

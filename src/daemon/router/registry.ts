@@ -1,7 +1,8 @@
 /**
- * The virtual routers of this daemon: those of the configuration, and removed ones that still answer for addresses. It
- * also knows their groups. This file decides which router has to wait until another one is gone. A LAN must never see
- * two routers with one VRID at one source address of ours. This file does not know interfaces, packets or deadlines.
+ * The virtual routers of this daemon: those of the configuration, and removed ones that still answer for addresses. The
+ * registry also has their groups. Decided here: which router has to wait until another router has ended. A LAN must
+ * never see two routers with one VRID and one source address of this node. Not known here: interfaces, packets and
+ * deadlines.
  */
 import type { SyncGroup } from '../../config/config.ts'
 import type { ResolvedRouter } from '../../config/resolve.ts'
@@ -140,7 +141,7 @@ export class Registry {
         for (const member of members) member.moveToGroup(group)
         return group
       })
-    // New plans are armed before the old ones end, so that no crash can leave an address behind.
+    // New plans are armed before the old plans end, so that no crash can leave an address behind.
     for (const { cleanup } of fresh) if (cleanup.isNeeded) cleanup.arm()
     const executed = new Set<Membership<Router>>()
     for (const [group, members] of before) {

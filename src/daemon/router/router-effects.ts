@@ -1,8 +1,8 @@
 /**
  * Executes the effects of the state machine on the network: one table from the kind of effect to its executor. An
- * executor returns orders. They run at the end of the turn, together with those of all routers (effect-runner.ts). An
- * effect that only counts returns none. This file decides the order of questions and advertisements. It does not know
- * when an effect happens, or how to talk to the kernel and the sockets.
+ * executor returns orders, which run at the end of the turn, together with the orders of all routers
+ * (effect-runner.ts). An effect that only counts returns no order. Decided here: the order of questions and
+ * advertisements.
  */
 import { LOG } from '../../log/log.ts'
 import type { AdvertisementReason, Effect } from '../../vrrp/effect.ts'
@@ -44,7 +44,7 @@ export type Executors = {
   readonly [K in Effect['kind']]: (effect: EffectOf[K], place: Place) => readonly Order[]
 }
 
-/** Part of a virtual router that the effects use. */
+/** The fields of a virtual router that the effects use. */
 export type ActingRouter = Claimant &
   HostedRouter &
   MovedRouter & {
@@ -156,7 +156,7 @@ function advertise(
 ): Act | undefined {
   if (io === undefined) return undefined
   const { advertiser, group, takeover } = router
-  // A release does not extend the deadline of the plan. Neither does the last advertisement of a router that has lost.
+  // Priority 0 does not extend the deadline of the plan. Neither does the last advertisement of a router that has lost.
   const promises = priority !== 0 && reason !== 'lost'
   // The engine may have been delayed since the turn began. If it advertised now, a node that has taken over would give
   // way to an Active without addresses.
@@ -198,7 +198,7 @@ function enter(
  */
 function logIgnored({ name, state }: ActingRouter, recorder: Recorder, source: Address): void {
   const faults = state.name === 'Initialize' ? state.faults : []
-  const why = faults.length === 0 ? 'it has not started' : `in fault (${faults.join(', ')})`
+  const why = faults.length === 0 ? 'the router has not started' : `in fault (${faults.join(', ')})`
   const message = `${name}: ignored an advertisement of ${source}: the router is in Initialize, ${why}`
   recorder.logLimited(`${name} ignored ${source}`, LOG.advertisementIgnored, message, {
     router: name,

@@ -1,8 +1,8 @@
 /**
  * A group of virtual routers: a sync group, or one router alone, which is a group of one. An advertisement to one
  * member decides for all, so the group returns a step for each member. It also posts an absence that the guardian or
- * our clock has shown. vrrp/extensions/sync-group/sync-group.ts decides, router.ts applies a step, and guard/cleanup.ts
- * informs the guardian.
+ * our clock has shown. `vrrp/extensions/sync-group/sync-group.ts` decides, router.ts applies a step, and
+ * guard/cleanup.ts informs the guardian.
  */
 import { defined } from '../../base/defined.ts'
 import { LOG } from '../../log/log.ts'
@@ -57,7 +57,7 @@ export class RouterGroup implements Membership<Router> {
     this.#members = [...this.#members, member]
   }
 
-  /** Removes a member. Its part of the cleanup plan stays until arm() or withdraw(). */
+  /** Removes a member from the group. The member's part of the cleanup plan stays until arm() or withdraw(). */
   leave(member: Router): void {
     this.#members = this.#members.filter((each) => each !== member)
   }
@@ -67,7 +67,7 @@ export class RouterGroup implements Membership<Router> {
   }
 
   step(member: Router, event: Event, now: Millis): readonly GroupStep[] {
-    // Lifetime and grace of the plan depend on the priority.
+    // Lifetime and grace of the cleanup plan depend on the priority.
     if (event.kind === 'priorityChanged' && member.holds) this.cleanup.armLater()
     return this.#permitted(stepGroup(this.#members, this.#members.indexOf(member), event, now), now)
   }
@@ -112,7 +112,8 @@ export class RouterGroup implements Membership<Router> {
     })
   }
 
-  // Absence: ours, as our guardian or our own clock sees it ------------------------------------------------------------
+  // Absence: ours, as our guardian or our own clock sees it
+  // ------------------------------------------------------------
 
   /**
    * Posts a stall. If one member was silent for too long, so were all. `slept` is the time in milliseconds for which
@@ -158,12 +159,12 @@ export class RouterGroup implements Membership<Router> {
       if (holds) absence.begin(parameters.advertisementInterval, now)
     }
     this.cleanup.stepDown(now)
-    // Address owners continue immediately, the other members after they have listened.
+    // Address owners continue immediately; the other members listen first.
     if (this.cleanup.isNeeded) this.cleanup.arm()
   }
 
   #postAbsence(member: Router, cause: Absence, now: Millis): void {
-    // Link changes of that time are read next, and become faults.
+    // Link changes during the absence are read next, and become faults.
     const linkWasUp = this.#members.every(({ io }) => io?.canSend === true)
     postEvent(member, { kind: 'absenceNoticed', cause, linkWasUp }, now)
   }

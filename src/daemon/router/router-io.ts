@@ -1,6 +1,6 @@
 /**
- * Part of an interface that a router uses: the boundary between router.ts and lan/segment.ts. This file does not know that
- * routers share an interface, or which sockets there are.
+ * Part of an interface that a router uses: the boundary between router.ts and lan/segment.ts. Not known here: that
+ * routers share an interface, and which sockets exist.
  */
 import type { Parameters } from '../../vrrp/parameters.ts'
 import type { Address } from '../../wire/address.ts'
@@ -47,7 +47,7 @@ export type RouterIo = AddressIo &
       announceOver(router: HostedRouter, addresses: readonly Address[], now: Millis): void
       /** Announces the node's own address to hosts that could not ask for it while the node was away. */
       announceSource(now: Millis): void
-      /** Adopts another refresh period or list of addresses. */
+      /** Adopts another refresh period or list of addresses of the router. */
       reschedule(router: HostedRouter, now: Millis): void
       cancel(router: HostedRouter): void
     }

@@ -1,6 +1,6 @@
 /**
- * The configuration of a virtual router except for the parameters of the protocol (vrrp/parameters.ts). It is a value
- * that a reload replaces. Decides nothing.
+ * The configuration of a virtual router except for the parameters of the protocol (vrrp/parameters.ts). A reload
+ * replaces this value.
  */
 import type { ResolvedRouter } from '../../config/resolve.ts'
 import type { AnnounceSchedule } from '../../config/schema/announce.ts'
@@ -14,7 +14,7 @@ import type { LifetimeOption } from '../addresses/lifetime.ts'
 export type RouterSpec = {
   readonly name: string
   readonly basePriority: number
-  /** Text of the fault `configured`; `undefined` if the router takes part. */
+  /** Text of the fault `configured`; `undefined` if the router takes part in the election. */
   readonly configuredFault: string | undefined
   readonly track: readonly Track[]
   readonly announce: AnnounceSchedule

@@ -91,7 +91,8 @@ function sightOf(router: z.output<typeof routerSchema>, vip: Address, present: b
   if (router.state === 'Active' && present) return { kind: 'ours', since: router.since, duplicates }
   const { address, heardMsAgo, self } = router.holder
   const from = self || address === null ? undefined : parseAddress(address)
-  if (router.state === 'Initialize') return { kind: 'deaf', why: router.faults.join(', ') || 'it has just started' }
+  if (router.state === 'Initialize')
+    return { kind: 'deaf', why: router.faults.join(', ') || 'the virtual router has just started' }
   // A Backup that receives no advertisement for longer takes over itself.
   if (from !== undefined && heardMsAgo !== null) return { kind: 'heard', from, agoMs: heardMsAgo, duplicates }
   return { kind: 'silence' }

@@ -29,7 +29,7 @@ export function clusterAccess(plan: AccessPlan): ClusterAccess {
     try {
       const config = read(plan)
       const cluster = config.getCurrentCluster()
-      if (cluster === null) throw new Error('its current context has no cluster')
+      if (cluster === null) throw new Error('the current context of the kubeconfig has no cluster')
       const own = { server: cluster.server.replace(/\/+$/, ''), options: await optionsOf(config, cluster.proxyUrl) }
       return [own, ...localBeside(own, plan.local)]
     } catch (error) {

@@ -41,7 +41,7 @@ export function globalsOf(file: Section, report: ImportReport, surroundings: Sur
   const refuse = (name: string, unless: string | undefined, harmless: (line: Line) => boolean) => {
     const line = section.line(name)
     if (line === undefined) return
-    if (harmless(line)) report.change(line, 'noEffect', 'this is the default')
+    if (harmless(line)) report.change(line, 'noEffect', 'this value is the default')
     else refusals.push({ line, unless, message: reasonOf('global_defs', name) })
   }
   const first = ({ words }: Line) => words[1]?.text

@@ -26,7 +26,7 @@ export function refusalsOf(section: Section, globals: Globals): readonly Refusal
       if (line === undefined) return []
       if (HARMLESS[name]?.(line.words[1]?.text ?? '') !== true)
         return [{ line, message: reasonOf('vrrp_instance', name) }]
-      section.report.change(line, 'noEffect', 'this is the default')
+      section.report.change(line, 'noEffect', 'this value is the default')
       return []
     },
   )
