@@ -15,37 +15,40 @@ const RARE: Rate = { atOnce: 20, every: 10_000 }
 const BURST: Rate = { atOnce: 1, every: 10_000 }
 
 export const RATES = {
-  /** Log lines of one key (VR-RX-21). */
+  /** Rate limit of the log lines that share one key, such as one reason and source (VR-RX-21). */
   limitedLine: BURST,
-  /** Log lines and events about the transitions of one router. */
+  /** Rate limit of log lines and events about the transitions of one router. */
   transition: USUAL,
-  /** Log lines and events about the effective priority of one router. */
+  /** Rate limit of log lines and events about the effective priority of one router. */
   priority: USUAL,
-  /** Log lines about the notifications of one router. */
+  /** Rate limit of log lines about the notifications of one router. */
   notification: USUAL,
-  /** Log lines and events about one health check. */
+  /** Rate limit of log lines and events about one health check. */
   healthcheck: { atOnce: 10, every: 2_000 },
-  /** Events about the faults of one router. */
+  /** Rate limit of events about the faults of one router. */
   fault: USUAL,
-  /** Events about what the peers of one router advertise. */
+  /** Rate limit of events about what the peers of one router advertise. */
   peer: USUAL,
-  /** Log lines and events about the routers that advertise as Active for one VRID. */
+  /** Rate limit of log lines and events about the routers that advertise as Active for one VRID. */
   actives: USUAL,
-  /** Events about a late engine. */
+  /** Rate limit of events about a late engine. */
   lateness: USUAL,
-  /** Events about unstable links. */
+  /** Rate limit of events about unstable links. */
   link: USUAL,
-  /** Events about other hosts that answer for the addresses of one router. */
+  /** Rate limit of events about other hosts that answer for the addresses of one router. */
   duplicate: RARE,
-  /** Events about addresses that another program added or removed. */
+  /** Rate limit of events about addresses that another program added or removed. */
   foreignChange: RARE,
-  /** Events about packets that the kernel dropped. */
+  /** Rate limit of events about packets that the kernel dropped. */
   packetsLost: BURST,
-  /** Events about discarded packets of one reason. */
+  /** Rate limit of events about discarded packets of one reason. */
   packetsDiscarded: BURST,
-  /** Events about missed advertisements of one peer. */
+  /** Rate limit of events about missed advertisements of one peer. */
   advertisementGap: BURST,
-  /** Questions of one unicast router to the whole LAN: one for each advertisement, down to an interval of 50 ms. */
+  /**
+   * Rate limit of questions of one unicast router to the whole LAN: one for each advertisement, down to an interval of
+   * 50 ms.
+   */
   broadcastQuestion: { atOnce: 1, every: 45 },
   /**
    * Questions that one multicast router sends after an advertisement: one after each advertisement, down to an interval
