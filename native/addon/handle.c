@@ -25,6 +25,7 @@ static void release_handle(struct handle *h) {
   free(h->vectors);
   free(h->names);
   free(h->control);
+  free(h->own);
   free(h);
 }
 
@@ -73,6 +74,7 @@ static void on_collected(napi_env env, void *pointer, void *hint) {
   shut_handle(h);
   drop_reference(env, &h->meta);
   drop_reference(env, &h->data);
+  drop_reference(env, &h->companion);
   drop_reference(env, &h->wrapper);
   release_handle(h);
 }

@@ -37,6 +37,9 @@ struct handle {
   bool watching; /* between start() and stop() */
   bool has_uv_handles; /* poll and timer are initialised and not being closed */
   bool is_timer; /* a timerfd: the watcher itself reads what makes it readable */
+  bool (*is_news)(struct handle *); /* decides in C whether JavaScript is called; NULL = always */
+  void *own; /* memory of is_news, allocated with malloc() */
+  napi_ref companion; /* object whose memory is_news uses */
   unsigned open_uv_handles; /* initialised, and their close callback has not run */
   unsigned quiet_errors; /* poll errors in a row that came without a reason */
   napi_async_cleanup_hook_handle hook;

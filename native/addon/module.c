@@ -6,9 +6,10 @@
  *   handle, watch      a descriptor that the event loop watches    words     memory shared with the guardian
  *   slots, proof       the guardian's clock in that memory
  *   socket, send, receive, metadata   NativeSocket                 rights    privileges, peer credentials
- *   timer              NativeTimer                                 system    clocks, interfaces, descriptors, exit
+ *   timer, beat        NativeTimer, BeatWatch                      system    clocks, interfaces, descriptors, exit
  *   node               errors and arguments
  */
+#include "beat.h"
 #include "handle.h"
 #include "node.h"
 #include "proof.h"
@@ -47,6 +48,13 @@ static const napi_property_descriptor timer_methods[] = {
     METHOD("close", handle_close),
 };
 
+static const napi_property_descriptor beat_methods[] = {
+    METHOD("start", handle_start),
+    METHOD("set", beat_watch_set),
+    METHOD("heardAt", beat_watch_heard_at),
+    METHOD("close", handle_close),
+};
+
 static const napi_property_descriptor words_methods[] = {
     METHOD("word", words_word),
     METHOD("arm", words_arm),
@@ -73,6 +81,7 @@ static const struct {
     {"ProcessEnd", construct_process_end, watch_methods, COUNT_OF(watch_methods)},
     {"ChannelEnd", construct_channel_end, watch_methods, COUNT_OF(watch_methods)},
     {"NativeTimer", construct_timer, timer_methods, COUNT_OF(timer_methods)},
+    {"BeatWatch", construct_beat_watch, beat_methods, COUNT_OF(beat_methods)},
     {"GuardianWords", construct_words, words_methods, COUNT_OF(words_methods)},
 };
 

@@ -87,6 +87,7 @@ static void report_readable(struct handle *h) {
   /* A timer that was set again after the poll has nothing to read, and is not due. */
   if (h->is_timer && read(h->fd, &ticks, sizeof ticks) != (ssize_t)sizeof ticks) return;
   if (h->is_timer) keep_loop_alive(h, false);
+  if (h->is_news != NULL && !h->is_news(h)) return;
   call_back(h, h->on_readable, false, 0);
 }
 

@@ -37,7 +37,10 @@ uint64_t next_duty_at(uint64_t now) {
     if (!is_armed(plan)) continue;
     const uint64_t deadline = deadline_of(plan);
     if (deadline != 0 && deadline < at && !is_kept_by_clock(plan->unit)) at = deadline;
-    if (plan->renew_at != 0 && plan->renew_at < at) at = plan->renew_at;
+    if (plan->renew_at == 0) continue;
+    if (plan->renew_at < at) at = plan->renew_at;
+    /* An engine with lifetimes to lose counts the guardian as silent after one and a half periods. */
+    if (plan->period != 0 && now + plan->period / 2 < at) at = now + plan->period / 2;
   }
   return at;
 }

@@ -10,7 +10,7 @@
 
 #include "engine.h"
 
-#define BEAT_MS 250
+#define BEAT_MS 1000 /* longest time between two heartbeats; half a period while addresses are renewed */
 
 /* Publishes the guardian's heartbeat. Logs once when the engine's has stopped, and once when it has resumed. */
 void publish_beat(uint64_t now);

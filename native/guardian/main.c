@@ -39,7 +39,8 @@
 
 /* Returns the time of the next duty that no event announces; UINT64_MAX = never. */
 static uint64_t wake_up_at(const struct engine *engine, uint64_t now) {
-  const uint64_t duty = words != NULL && !engine->gone ? next_duty_at(now) : UINT64_MAX;
+  uint64_t duty = words != NULL && !engine->gone ? next_duty_at(now) : UINT64_MAX;
+  if (duty != UINT64_MAX && next_feed_at(now) < duty) duty = next_feed_at(now);
   return engine->held != 0 && engine->hold_until < duty ? engine->hold_until : duty;
 }
 

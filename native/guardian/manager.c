@@ -15,6 +15,8 @@
 #include "heartbeat.h"
 #include "log.h"
 
+#define WAKE_NS (250 * NS_PER_MS) /* time for an idle engine to turn before a watchdog message is due */
+
 static struct {
   int fd; /* socket to the service manager; -1: no service manager asked for notifications */
   struct sockaddr_un to;
@@ -86,12 +88,12 @@ void notify_ready(void) {
 /*
  * Sends two messages in the time that the manager allows, but none if the engine's main thread has not turned since the
  * last one. The manager then acts as the unit file says, even if other threads of the daemon still run. An idle engine
- * need not have turned, so the guardian wakes it one heartbeat before the message is due.
+ * need not have turned, so the guardian wakes it shortly before the message is due.
  */
 void feed_watchdog(const struct engine *engine, uint64_t now) {
   static const char text[] = "WATCHDOG=1";
   static bool woken;
-  if (manager.timeout == 0 || !manager.ready || now + BEAT_MS * NS_PER_MS < manager.next) return;
+  if (manager.timeout == 0 || !manager.ready || now + WAKE_NS < manager.next) return;
   const uint64_t turned = engine_beat();
   if (turned == manager.beat) {
     if (!woken) wake_engine(engine);
@@ -103,4 +105,9 @@ void feed_watchdog(const struct engine *engine, uint64_t now) {
   manager.beat = turned;
   manager.next = now + manager.timeout / 2;
   notify_manager(text, sizeof text - 1);
+}
+
+uint64_t next_feed_at(uint64_t now) {
+  if (manager.timeout == 0 || !manager.ready || now >= manager.next) return UINT64_MAX;
+  return now + WAKE_NS < manager.next ? manager.next - WAKE_NS : manager.next;
 }

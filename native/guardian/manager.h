@@ -28,4 +28,7 @@ void notify_manager(const void *text, size_t length);
 void notify_ready(void);
 void feed_watchdog(const struct engine *engine, uint64_t now);
 
+/* Returns when feed_watchdog() has something to do; UINT64_MAX = at a later heartbeat. */
+uint64_t next_feed_at(uint64_t now);
+
 #endif

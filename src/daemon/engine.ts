@@ -66,7 +66,7 @@ export type DaemonPorts = {
    * status.
    */
   readonly onGuardianLost?: () => void
-  /** Called with each beat to the guardian, at least every 1.5 s; never without a guardian. */
+  /** Called with each beat to the guardian, at least every 6 s; never without a guardian. */
   readonly onBeat?: () => void
   /** Starts a timer; setTimeout by default. */
   readonly schedule?: Schedule
@@ -185,8 +185,9 @@ export class Engine {
   }
 }
 
-/** Returns the shortest lifetime of all addresses in seconds; `undefined` if no address has a lifetime. */
+/** Returns the shortest lifetime of the addresses that this node may have, in seconds; `undefined` if none has one. */
 function shortestLifetime({ all }: Registry): number | undefined {
-  const lifetimes = all.flatMap(({ parameters, spec }) => lifetimeOf(spec.lifetime, parameters) ?? [])
+  const holders = all.filter(({ state }) => state.name !== 'Initialize' && state.name !== 'Backup')
+  const lifetimes = holders.flatMap(({ parameters, spec }) => lifetimeOf(spec.lifetime, parameters) ?? [])
   return lifetimes.length === 0 ? undefined : Math.min(...lifetimes)
 }

@@ -109,6 +109,10 @@ export class TurnLoop implements Turns {
     this.#parts.guardianWatch.glance(now)
   }
 
+  endUnchanged(now: Millis): void {
+    this.#parts.guardianWatch.glanceIfWatched(now)
+  }
+
   /** Notes that a state may have changed. The turn then ends with a look at all routers. */
   markChanged(): void {
     this.#stateChanged = true
@@ -198,6 +202,7 @@ export class TurnLoop implements Turns {
   #settleStates(now: Millis): void {
     const { registry, segments } = this.#parts
     this.#stateChanged = false
+    this.#parts.guardianWatch.follow()
     for (const segment of segments.all) segment.watchAnnouncements()
     if (registry.all.every((router) => router.state.name === 'Initialize')) this.#context.onIdle(now)
   }

@@ -6,6 +6,8 @@ export type Turns = {
   begin(): Millis
   /** Ends a turn that the alarm did not start. */
   endWoken(now: Millis): void
+  /** Ends a turn that changed nothing. Regular work is done, so that the engine is not woken again for this work. */
+  endUnchanged(now: Millis): void
   /** True if orders of routers wait for the end of the turn. */
   readonly isBusy: boolean
   /** Makes sure that the alarm comes at `at` or earlier. */

@@ -12,15 +12,16 @@ import type { ProbePorts } from './probe-of.ts'
 
 /**
  * Milliseconds between regular reports of the check worker to the engine. The longest silence of a running worker is a
- * quarter more.
+ * tenth more.
  */
-export const BEAT = 3_000
+export const BEAT = 5_000
 /**
- * Number of regular reports from the check worker to the engine within the validity of a result. So a result with a
- * short validity is reported more often.
+ * Bounds of the time between two reports. A result with a short validity is reported several times in this validity, or
+ * so early that these milliseconds of the validity are left.
  */
 const BEATS_WHILE_IT_STANDS = 3
-const LATEST = 1.25
+const SPARE = 3_000
+const LATEST = 1.1
 /** Share of the interval after which a run triggers the regular report. That saves a wake-up shortly afterwards. */
 const EARLY = 0.85
 
@@ -49,7 +50,9 @@ export class CheckService {
     switch (order.kind) {
       case 'setChecks': {
         const former = new Map(order.formerly.map(({ check, ...rest }) => [check, rest]))
-        const stands = order.checks.map(({ rule }) => rule.unknownAfter / BEATS_WHILE_IT_STANDS)
+        const stands = order.checks.map(({ rule }) =>
+          Math.max(rule.unknownAfter / BEATS_WHILE_IT_STANDS, rule.unknownAfter - SPARE),
+        )
         this.#every = Math.min(BEAT, ...stands)
         clearTimeout(this.#latest)
         this.#latest = setTimeout(() => this.tellAll(), this.#every * LATEST).unref()

@@ -20,6 +20,9 @@ class MuteSocket implements NativeSocket {
   }
   send(): undefined {}
   set(): void {}
+  heardAt(): number {
+    return 0
+  }
   close(): void {}
 }
 
@@ -68,6 +71,7 @@ export const MUTE_NATIVE: NativeAddon = {
   ProcessEnd: MuteSocket,
   ChannelEnd: MuteSocket,
   NativeTimer: MuteSocket,
+  BeatWatch: MuteSocket,
   GuardianWords: MuteWords,
   clocks: (out) => void out.fill(0),
   interfaceIndex: () => 0,

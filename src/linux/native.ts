@@ -92,6 +92,17 @@ export type NativeTimer = Pick<NativeSocket, 'start' | 'close'> & {
 }
 
 /**
+ * Publishes the engine's beat every second, and watches the guardian's beat, without JavaScript. Calls `onReadable` as
+ * set() orders, and if this process did not run. Does not keep the event loop alive.
+ */
+export type BeatWatch = Pick<NativeSocket, 'start' | 'close'> & {
+  /** Calls `onReadable` once: after `patience` ms without a beat of the guardian, and after `within` ms in any case. */
+  set(patience: number, within: number): void
+  /** Returns the last time in ms at which no beat could arrive, because this process did not run; 0 = none. */
+  heardAt(): number
+}
+
+/**
  * Bits of a word in shared memory, as native/common/guardian-words.h has them. The higher bits are the generation of
  * the plan or of the order. `executed` is a bit of units only, `stopped` a bit of slots only.
  */
@@ -169,6 +180,10 @@ export type NativeAddon = {
   readonly GuardianWords: new (
     descriptor: number,
   ) => GuardianWords
+  /** Throws EMFILE and similar errors if the process cannot have another timer. */
+  readonly BeatWatch: new (
+    words: GuardianWords,
+  ) => BeatWatch
   /**
    * Opens a socket with SOCK_CLOEXEC and SOCK_NONBLOCK. One receive() reads at most `batch` packets (1 024) of `size`
    * bytes.

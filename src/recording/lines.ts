@@ -128,6 +128,7 @@ export const inputSchema = z.discriminatedUnion('in', [
     problem: z.string().optional(),
   }),
   input('beat', { silent: moment.optional(), changing: z.literal(true).optional() }),
+  input('watched', { watched: z.boolean() }),
   input('word', {
     unit: z.int(),
     state: z.custom<PlanState>((value) => value === 'withdrawn' || value === 'armed' || value === 'executed'),

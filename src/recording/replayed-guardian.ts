@@ -13,6 +13,8 @@ export class ReplayedGuardian implements GuardianPort {
   readonly #states = new PlanStates()
   readonly #last = { guarded: false, executions: 0 }
   #onCall: (() => void) | undefined
+  /** False in recordings of daemons that looked at the guardian themselves. */
+  #watched = false
 
   constructor(playback: Playback) {
     this.#playback = playback
@@ -58,6 +60,11 @@ export class ReplayedGuardian implements GuardianPort {
   listen(onCall: () => void): boolean {
     this.#onCall = onCall
     return this.#playback.outcome({ out: 'listen' }, isWell)
+  }
+
+  watch(): boolean {
+    this.#watched = this.#playback.answerTo('watched')?.watched ?? this.#watched
+    return this.#watched
   }
 
   beat(): ReturnType<GuardianPort['beat']> {

@@ -12,7 +12,7 @@ export class TapedGuardian implements GuardianPort {
   readonly #tape: Tape
   readonly #guardian: GuardianPort
   readonly #states = new PlanStates()
-  readonly #recorded = { guarded: false, executions: 0 }
+  readonly #recorded = { guarded: false, executions: 0, watched: false }
 
   constructor(tape: Tape, guardian: GuardianPort) {
     this.#tape = tape
@@ -63,6 +63,13 @@ export class TapedGuardian implements GuardianPort {
   listen(onCall: () => void): boolean {
     const isWatched = this.#guardian.listen(() => this.#tape.enter({ in: 'called' }, onCall))
     this.#tape.output({ out: 'listen', answer: isWatched ? undefined : false })
+    return isWatched
+  }
+
+  watch(patience: number, within: number): boolean {
+    const isWatched = this.#guardian.watch?.(patience, within) ?? false
+    if (isWatched !== this.#recorded.watched) this.#tape.answer({ in: 'watched', watched: isWatched })
+    this.#recorded.watched = isWatched
     return isWatched
   }
 

@@ -41,10 +41,13 @@ export class LoopPulse {
     this.#asked = undefined
   }
 
-  /** Tests whether the event loop works. `idle`: total milliseconds that the loop has waited for events. */
-  look(idle: number, now: number): 'turns' | 'ask' | 'hangs' {
-    if (idle > this.#idle) {
-      this.#idle = idle
+  /**
+   * Checks the loop. `idle`: total milliseconds that the loop has waited. `isWaiting`: true if the loop waits at this
+   * moment. A loop that has waited since the last check may hang since then.
+   */
+  look(idle: number, now: number, isWaiting = idle > this.#idle): 'turns' | 'ask' | 'hangs' {
+    this.#idle = idle
+    if (isWaiting) {
       this.hear(now)
       return 'turns'
     }

@@ -3,17 +3,17 @@
  * message a thread hangs. Not known here: the messages.
  */
 /**
- * Milliseconds without a message after which a thread may hang. A thread that works sends a message at least every 3.75
- * s (healthcheck/check-service.ts, notify/notify-service.ts).
+ * Milliseconds without a message after which a thread may hang. A thread that works sends a message at least every 5.5 s
+ * (healthcheck/check-service.ts, notify/notify-service.ts).
  */
-const SILENT_AFTER = 5_000
+const SILENT_AFTER = 5_800
 /** Factor for the time before the first message, when the thread is loading, perhaps on a node that is booting. */
 const LOADING = 4
 /**
  * Time until a second check, as a share of the first time. An engine that was stalled has not read the thread's
  * messages yet.
  */
-const SECOND_LOOK = 1 / 8
+const SECOND_LOOK = 1 / 10
 
 export class ThreadPulse {
   readonly #onSilence: () => void

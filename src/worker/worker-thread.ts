@@ -9,7 +9,7 @@ import type { MetricsText, PortSettings } from '../http/port-settings.ts'
 import type { DumpOrder } from '../keepalived/dump.ts'
 import { EngineAnswers, type EngineSources } from './engine-answers.ts'
 import type { Launchers } from './launchers.ts'
-import { LoopPulse } from './loop-pulse.ts'
+import { LoopWatch } from './loop-watch.ts'
 import type { EngineMessage, WorkerMessage } from './worker-message.ts'
 
 /** Milliseconds before a restart. The delay doubles for each thread that lived for less than GROWN_UP. */
@@ -19,9 +19,6 @@ const GROWN_UP = 10_000
 const PARSE_TIMEOUT = 10_000
 /** Milliseconds after which a dump has timed out. A slow disk is no reason to replace the thread. */
 const DUMP_TIMEOUT = 5_000
-/** Shortest time between two checks of the thread, in milliseconds; LOOK_AGAIN while a beat is requested. */
-const LOOK = 3_000
-const LOOK_AGAIN = 500
 /** Milliseconds that Prometheus usually waits for an answer. A stalled engine gives an error after one second. */
 const METRICS_TIMEOUT = 10_000
 
@@ -60,8 +57,7 @@ export class WorkerThread {
   #serves = false
   #closed = false
   #worker: Worker | undefined
-  #pulse = new LoopPulse(0)
-  #lookedAt = 0
+  #watch: LoopWatch | undefined
   #startedAt = 0
   #restartAfter = RESTART.first
   #timer: NodeJS.Timeout | undefined
@@ -103,15 +99,10 @@ export class WorkerThread {
 
   /**
    * Checks whether the thread hangs (docs/adr/0040). A part of the engine that is awake for another reason calls it at
-   * least every two seconds. The check does not wake a thread whose event loop works.
+   * least every six seconds. The check does not wake a thread whose event loop works.
    */
   glance(now = performance.now()): void {
-    const thread = this.#worker
-    if (thread === undefined || now - this.#lookedAt < (this.#pulse.isAsked ? LOOK_AGAIN : LOOK)) return
-    this.#lookedAt = now
-    const found = this.#pulse.look(thread.performance.eventLoopUtilization().idle, now)
-    if (found === 'ask') this.post({ kind: 'beatWanted' })
-    else if (found === 'hangs') this.giveUp()
+    this.#watch?.glance(now)
   }
 
   /** Replaces a worker thread that does not answer. Clients are notified immediately; the next thread starts later. */
@@ -208,6 +199,8 @@ export class WorkerThread {
     const thread = this.#worker
     if (this.#isNeeded || thread === undefined || this.#waiting.size > 0) return
     this.#worker = undefined
+    this.#watch?.end()
+    this.#watch = undefined
     this.#answers.unfollow()
     void thread.terminate()
   }
@@ -225,7 +218,9 @@ export class WorkerThread {
     })
     this.#worker = started
     this.#startedAt = performance.now()
-    this.#pulse = new LoopPulse(this.#startedAt)
+    const idle = () => started.performance.eventLoopUtilization().idle
+    const ask = () => this.post({ kind: 'beatWanted' })
+    this.#watch = new LoopWatch({ idle, ask, onHang: () => this.giveUp() }, this.#startedAt)
     // The engine must be able to end while a request for metrics hangs.
     started.unref()
     started.stdout.resume()
@@ -240,7 +235,7 @@ export class WorkerThread {
   }
 
   #hear(thread: Worker, message: WorkerMessage): void {
-    if (thread === this.#worker) this.#pulse.hear(performance.now())
+    if (thread === this.#worker) this.#watch?.hear()
     if (message.kind === 'beat') return
     if (message.kind === 'listening') this.#listener.onListening()
     else if (message.kind === 'failed') this.#listener.onProblem(message.message)
@@ -274,6 +269,8 @@ export class WorkerThread {
     }
     if (this.#worker !== thread) return
     this.#worker = undefined
+    this.#watch?.end()
+    this.#watch = undefined
     this.#answers.unfollow()
     // Most channels were closed with the thread; a thread that hangs may still hold some.
     this.#listener.launchers.endAll()

@@ -11,13 +11,12 @@ import type { Schedule } from '../alarm.ts'
 import type { Clock, GuardianBeat, GuardianPort } from '../ports.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 
-/**
- * Milliseconds between two beats of the guardian (native/guardian/heartbeat.h). The guardian counts as silent if the
- * next beat is missing, too.
- */
-const BEAT = 250
+/** Milliseconds in which a guardian in doubt must beat. A guardian that was frozen beats as soon as it runs. */
+const DOUBT = 250
 /** Milliseconds between two looks. The guardian reports an engine that has not sent a beat for 2 s. */
 const LONGEST = 1_500
+/** The same if the port watches the guardian and publishes the engine's beat. Other regular work needs no more. */
+const LONGEST_WATCHED = 6_000
 /** Milliseconds between two looks if the engine is not woken by the death of the guardian or a suspension. */
 const LONGEST_UNHEARD = 250
 /**
@@ -27,7 +26,11 @@ const LONGEST_UNHEARD = 250
 const SHARE = 0.4
 /** Milliseconds. If the engine tests the guardian later than this, this process did not run itself. */
 const LATE = 250
-const LEAST_PATIENCE = 1_000
+/**
+ * Shortest patience in milliseconds, while the guardian renews addresses and while it does not. The guardian beats
+ * every second (native/guardian/heartbeat.h), and twice in each period of a renewal.
+ */
+const LEAST_PATIENCE = { renewing: 1_000, otherwise: 2_000 }
 /**
  * Milliseconds for a guardian that is changing addresses. It waits for the kernel, which has one lock for network
  * settings (RTNL). Another process may hold that lock, for example to delete thousands of links. No program can change
@@ -42,9 +45,11 @@ export type GuardianWatchContext = {
   readonly recorder: Pick<Recorder, 'log'>
   /** Called before each look for which the engine was woken. */
   readonly onLook: () => void
-  /** Called with each beat, at least every LONGEST, for other regular work. */
+  /** Called with each look, at least every LONGEST_WATCHED, for other regular work. */
   readonly onBeat?: (() => void) | undefined
-  /** Returns the shortest lifetime of all addresses in seconds; `undefined` if no address has one. */
+  /**
+   * Returns the shortest lifetime of the addresses that the guardian renews, in seconds; `undefined` if it renews none.
+   */
   readonly shortestLifetime: () => number | undefined
   /**
    * Called once, when the guardian is lost. `silence` is the time in milliseconds without a sign of life of the
@@ -57,6 +62,9 @@ export class GuardianWatch {
   readonly #context: GuardianWatchContext
   #cancel: (() => void) | undefined
   #isHeard = false
+  /** True while the port watches the guardian, with this patience. */
+  #isWatched = false
+  #patience = 0
   #lookedAt = 0
   /** Time for which the next test of the guardian was planned. */
   #dueAt = 0
@@ -86,6 +94,11 @@ export class GuardianWatch {
     this.#look()
   }
 
+  /** Adopts the lifetimes after a change of state. The guardian may be silent for less time than before. */
+  follow(): void {
+    if (this.#cancel !== undefined && this.#isWatched && this.#usualPatience() !== this.#patience) this.#judge()
+  }
+
   stop(): void {
     this.#cancel?.()
     this.#cancel = undefined
@@ -96,6 +109,11 @@ export class GuardianWatch {
     if (this.#cancel === undefined || this.#isDoubted || now - this.#lookedAt < SHARE * this.#longest) return
     this.stop()
     this.#judge()
+  }
+
+  /** Looks from a wake-up without a turn. Without a watch, the next turn or timer looks. */
+  glanceIfWatched(now: Millis): void {
+    if (this.#isWatched) this.glance(now)
   }
 
   /**
@@ -127,19 +145,26 @@ export class GuardianWatch {
     if (silent > patience && this.#isDoubted) return onLost(silent)
     this.#isDoubted = silent > patience
     this.#lookedAt = now
-    const wait = this.#isDoubted ? BEAT : Math.min(Math.ceil(patience - silent) + 1, this.#longest)
-    this.#dueAt = now + wait
-    this.#cancel = schedule(() => this.#look(), wait)
+    this.#patience = patience
+    this.#isWatched = this.#isHeard && !this.#isDoubted && guardian.watch?.(patience, LONGEST_WATCHED) === true
+    const wait = this.#isDoubted ? DOUBT : Math.min(Math.ceil(patience - silent) + 1, this.#longest)
+    // A port that watches notices itself that this process did not run.
+    this.#dueAt = this.#isWatched ? Number.POSITIVE_INFINITY : now + wait
+    this.#cancel = this.#isWatched ? () => {} : schedule(() => this.#look(), wait)
     this.#context.onBeat?.()
   }
 
   #patienceFor(silent: number, { isChanging }: GuardianBeat): number {
-    const { shortestLifetime } = this.#context
-    const usual = Math.max(LEAST_PATIENCE, ((shortestLifetime() ?? 0) * 1000) / 2)
+    const usual = this.#usualPatience()
     const isBlocked = isChanging && silent > usual
     if (isBlocked && !this.#isBlocked) this.#logBlocked(Math.round(silent))
     this.#isBlocked = isBlocked
     return isBlocked ? Math.max(usual, KERNEL_PATIENCE) : usual
+  }
+
+  #usualPatience(): number {
+    const lifetime = this.#context.shortestLifetime()
+    return lifetime === undefined ? LEAST_PATIENCE.otherwise : Math.max(LEAST_PATIENCE.renewing, lifetime * 500)
   }
 
   /** Logs a change of addresses that takes longer than a guardian may be silent, once for each. */
@@ -150,6 +175,7 @@ export class GuardianWatch {
   }
 
   get #longest(): number {
+    if (this.#isWatched) return LONGEST_WATCHED
     return this.#isHeard ? LONGEST : LONGEST_UNHEARD
   }
 }

@@ -125,6 +125,7 @@ export class HealthWatch {
     if (answer !== undefined) postEvent(answer.router, { kind: 'checksAnswered', assured: answer.assured }, now)
     // A report of the checks without changes moves no deadline.
     if (changes.length > 0 || answer !== undefined) turns.endWoken(now)
+    else turns.endUnchanged(now)
   }
 
   #follow(changes: readonly CheckChange[], now: Millis): void {

@@ -171,6 +171,12 @@ export type GuardianPort = {
    */
   listen(onCall: () => void): boolean
   /**
+   * Watches the guardian without waking the engine, after listen(). Calls the listener once: after `patience` ms
+   * without a beat, and after `within` ms in any case. Each call replaces the times. Returns false if the port cannot
+   * watch. The engine then looks at beat() itself.
+   */
+  watch?(patience: number, within: number): boolean
+  /**
    * Publishes the engine's beat: this process is alive. Returns the last beat of the guardian; `undefined` if there is
    * no guardian.
    */

@@ -5,7 +5,7 @@
  */
 import type { CleanupPlan, ClockPort, GuardianPort, PlanState } from '../../daemon/ports.ts'
 import { type Millis, millis } from '../../wire/units.ts'
-import { type GuardianWords, type NativeAddon, WORD } from '../native.ts'
+import { type BeatWatch, type GuardianWords, type NativeAddon, WORD } from '../native.ts'
 import { type ClockDescriptors, type ClockParts, GuardianClock } from './clock.ts'
 import { GuardianChannel, type GuardianFault } from './guardian-channel.ts'
 import {
@@ -28,9 +28,10 @@ const LOOK_MS = 1_000
 const BUSY_LIMIT_MS = 5
 
 /**
- * Time of two beats of the guardian, in milliseconds. After a shorter silence the engine does not check the guardian.
+ * Longest time between two beats of the guardian, in milliseconds. After a shorter silence the engine does not check
+ * the guardian.
  */
-const SILENCE_MS = 500
+const SILENCE_MS = 1_000
 
 export type Guardian = GuardianPort & {
   /**
@@ -67,7 +68,7 @@ export function openGuardian(
   descriptor: string | undefined = process.env.HOLDFAST_GUARDIAN_FD,
   onFault: (fault: GuardianFault) => void = () => {},
   words?: GuardianWords,
-  native?: Pick<NativeAddon, 'ChannelEnd'>,
+  native?: Pick<NativeAddon, 'ChannelEnd' | 'BeatWatch'>,
   clock?: ClockDescriptors,
 ): Guardian {
   return new GuardianEnd(descriptor, onFault, words, native, clock)
@@ -79,15 +80,19 @@ class GuardianEnd implements Guardian {
   readonly #channel: GuardianChannel
   readonly #words: GuardianWords | undefined
   readonly #held = new Set<number>()
+  readonly #native: Pick<NativeAddon, 'BeatWatch'> | undefined
+  #onCall: () => void = () => {}
+  #beats: BeatWatch | undefined
 
   constructor(
     descriptor: string | undefined,
     onFault: (fault: GuardianFault) => void,
     words: GuardianWords | undefined,
-    native: Pick<NativeAddon, 'ChannelEnd'> | undefined,
+    native: Pick<NativeAddon, 'ChannelEnd' | 'BeatWatch'> | undefined,
     descriptors: ClockDescriptors | undefined,
   ) {
     this.#words = words
+    this.#native = native
     this.#descriptors = descriptors
     let watch: NodeJS.Timeout | undefined
     this.#channel = new GuardianChannel(descriptor, onFault, () => clearInterval(watch), native)
@@ -159,14 +164,34 @@ class GuardianEnd implements Guardian {
   }
 
   listen(onCall: () => void): boolean {
+    this.#onCall = onCall
     return this.#channel.listen(onCall)
+  }
+
+  watch(patience: number, within: number): boolean {
+    try {
+      this.#beats ??= this.#openBeats()
+      this.#beats?.set(patience, within)
+      return this.#beats !== undefined
+    } catch {
+      // The process cannot have another timer. The engine looks itself.
+      return false
+    }
+  }
+
+  #openBeats(): BeatWatch | undefined {
+    if (this.#native === undefined || this.#words === undefined) return undefined
+    const beats = new this.#native.BeatWatch(this.#words)
+    const call = () => this.#onCall()
+    beats.start(call, call)
+    return beats
   }
 
   beat(now: Millis): ReturnType<GuardianPort['beat']> {
     const lastBeat = this.#words?.beat(now)
     this.#look()
     if (lastBeat === undefined || this.#channel.descriptor === undefined) return undefined
-    const silent = millis(Math.max(0, now - lastBeat))
+    const silent = millis(Math.max(0, now - Math.max(lastBeat, this.#beats?.heardAt() ?? 0)))
     return { silent, isChanging: silent > SILENCE_MS && this.#isChanging() }
   }
 
@@ -201,6 +226,7 @@ class GuardianEnd implements Guardian {
   }
 
   release(): void {
+    this.#beats?.close()
     this.#channel.close()
   }
 

@@ -88,6 +88,7 @@ function addonOnPaper(errno = 0) {
     start = unused
     close = unused
     set = unused
+    heardAt = unused
   }
   class End {
     start = unused
@@ -116,6 +117,7 @@ function addonOnPaper(errno = 0) {
     ProcessEnd: End,
     ChannelEnd: End,
     NativeTimer: Timer,
+    BeatWatch: Timer,
     clocks: unused,
     interfaceIndex: unused,
     keepLast: unused,
