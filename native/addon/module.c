@@ -5,11 +5,12 @@
  *
  *   handle, watch      a descriptor that the event loop watches    words     memory shared with the guardian
  *   slots, proof       the guardian's clock in that memory
- *   socket, send, receive, metadata   NativeSocket                 rights    privileges, peer credentials
+ *   socket, send, receive, metadata, expected   NativeSocket                 rights    privileges, peer credentials
  *   timer, beat        NativeTimer, BeatWatch                      system    clocks, interfaces, descriptors, exit
  *   node               errors and arguments
  */
 #include "beat.h"
+#include "expected.h"
 #include "handle.h"
 #include "node.h"
 #include "proof.h"
@@ -29,6 +30,9 @@ static const napi_property_descriptor socket_methods[] = {
     METHOD("connect", socket_connect),
     METHOD("bind", socket_bind),
     METHOD("attachFilter", socket_attach_filter),
+    METHOD("expect", socket_expect),
+    METHOD("expectedAt", socket_expected_at),
+    METHOD("expectNothing", socket_expect_nothing),
     METHOD("start", handle_start),
     METHOD("stop", handle_stop),
     METHOD("receive", socket_receive),

@@ -15,6 +15,11 @@ class MuteSocket implements NativeSocket {
   attachFilter(): void {}
   start(): void {}
   stop(): void {}
+  expect(): void {}
+  expectedAt(): number {
+    return 0
+  }
+  expectNothing(): void {}
   receive(): number {
     return 0
   }

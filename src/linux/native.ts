@@ -66,6 +66,14 @@ export type NativeSocket = {
   start(onReadable: () => void, onError: (errno: number) => void, onWritable?: () => void): void
   stop(): void
   /**
+   * Drops frames that begin with these bytes (1 to 64), without a call of `onReadable`. A frame that comes more than
+   * `within` ms after the last one is not dropped. `number`: 0 to 31. Throws RangeError.
+   */
+  expect(number: number, frame: Uint8Array, within: number): void
+  /** Returns the time in ms of the last expected frame, or of expect(); 0 = none. */
+  expectedAt(number: number): number
+  expectNothing(): void
+  /**
    * Calls recvmmsg() once and writes packets to `meta` and `data`. Returns the number of packets, 0 for an empty queue,
    * or -errno.
    */

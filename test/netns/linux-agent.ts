@@ -98,6 +98,8 @@ const calls: AgentCalls = {
       }),
     )
   },
+  expectAnswer: (socket, from, answer, within) => at(frames, socket).expect?.(from, bytes(answer), within),
+  answeredAt: (socket, from) => at(frames, socket).answeredAt?.(from),
   watchNeighbors: (interfaceIndex, family) => {
     const opened = sockets.openNeighborWatch({
       ...{ interfaceIndex, interfaceName: 'eth0', family },

@@ -56,6 +56,8 @@ export type AgentCalls = {
   join(socket: number, group: Address): Failure | 'joined'
   closeAdvert(socket: number): void
   openFrames(options: FrameOptions): Opened
+  expectAnswer(socket: number, from: Address, answer: string, within: number): void
+  answeredAt(socket: number, from: Address): number | undefined
   watchNeighbors(interfaceIndex: number, family: 'ipv4' | 'ipv6'): Failure | undefined
   sendFrames(socket: number, frames: readonly string[]): readonly SendOutcome[]
   arm(plan: AgentPlan): void

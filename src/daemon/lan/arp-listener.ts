@@ -6,7 +6,7 @@
  */
 import { type Announcement, announcementIn, isAnswerTo } from '../../arp/probe.ts'
 import { LOG } from '../../log/log.ts'
-import type { Family } from '../../wire/address.ts'
+import type { Address, Family } from '../../wire/address.ts'
 import type { Mac } from '../../wire/mac.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Failure, FrameSocket, Hears, Link, SocketPort } from '../ports.ts'
@@ -30,7 +30,8 @@ export type ArpListenerContext = {
    * (arp_ignore 0).
    */
   readonly isOurs: (mac: Mac) => boolean
-  readonly onAnnouncement: (announcement: HeardAnnouncement, heardAt: Millis) => void
+  /** `frame` is valid only during the call. */
+  readonly onAnnouncement: (announcement: HeardAnnouncement, heardAt: Millis, frame: Uint8Array) => void
 }
 
 export class ArpListener {
@@ -78,6 +79,20 @@ export class ArpListener {
       })
   }
 
+  /** Keeps further answers of a peer that are the same as this one from waking the engine. */
+  expect(peer: Address, answer: Uint8Array, within: number): void {
+    this.#socket?.expect?.(peer, answer, within)
+  }
+
+  /** Returns the time of the last answer that did not wake the engine; `undefined` if no answer is expected. */
+  answeredAt(peer: Address): Millis | undefined {
+    return this.#socket?.answeredAt?.(peer)
+  }
+
+  expectNothing(): void {
+    this.#socket?.expectNothing?.()
+  }
+
   close(): void {
     this.#socket?.close()
     this.#socket = undefined
@@ -88,6 +103,6 @@ export class ArpListener {
     const announcement = announcementIn(frame)
     const { mac } = this.#link()
     if (announcement === undefined || this.#context.isOurs(announcement.mac)) return
-    this.#context.onAnnouncement({ ...announcement, isAnswer: isAnswerTo(frame, mac) }, receivedAt)
+    this.#context.onAnnouncement({ ...announcement, isAnswer: isAnswerTo(frame, mac) }, receivedAt, frame)
   }
 }

@@ -53,6 +53,12 @@ export class PeerCheck {
   readonly #peers = new Map<Address, Peer>()
   /** Clock that asks each peer, by the VRID of its router. One clock asks for all routers with that peer. */
   readonly #repeated = new Map<Address, { readonly vrid: number } & Grid>()
+  readonly #answeredAt: (peer: Address) => Millis | undefined
+
+  /** `answeredAt` returns the time of the last answer that hear() did not get, because it was expected. */
+  constructor(answeredAt: (peer: Address) => Millis | undefined = () => undefined) {
+    this.#answeredAt = answeredAt
+  }
 
   /**
    * Returns the ARP or NDP questions to peers that are due. `interval` is the advertisement interval of the router with
@@ -60,7 +66,7 @@ export class PeerCheck {
    */
   ask(peers: readonly Address[], { mac: ours, source }: Asking, interval: Millis, now: Millis): readonly Uint8Array[] {
     return peers.flatMap((peer) => {
-      const before = this.#peers.get(peer) ?? NEW
+      const before = this.#asAnswered(peer) ?? NEW
       if (now - before.askedAt < SPACING) return []
       const { mac, patience, unansweredSince } = before
       this.#peers.set(peer, {
@@ -84,13 +90,10 @@ export class PeerCheck {
    * asked for this address.
    */
   hear(peer: Address, mac: Mac, heardAt: Millis): 'present' | 'back' | undefined {
-    const known = this.#peers.get(peer)
+    const known = this.#asAnswered(peer)
     if (known === undefined) return undefined
     const { patience, unansweredSince } = known
-    const grid = this.#repeated.get(peer)
-    // The clock asks again without this file.
-    const next = grid && plus(heardAt, grid.period - ((heardAt - grid.first) % grid.period))
-    this.#peers.set(peer, { ...known, mac, unansweredSince: next })
+    this.#peers.set(peer, { ...known, mac, unansweredSince: this.#nextQuestion(peer, heardAt) })
     return unansweredSince !== undefined && heardAt - unansweredSince > patience ? 'back' : 'present'
   }
 
@@ -106,7 +109,7 @@ export class PeerCheck {
     const every = Math.max(1, Math.round(grid.period / interval))
     return peers.flatMap((peer) => {
       if ((this.#repeated.get(peer)?.vrid ?? vrid) !== vrid) return []
-      const before = this.#peers.get(peer) ?? NEW
+      const before = this.#asAnswered(peer) ?? NEW
       const { mac, patience, unansweredSince = grid.first } = before
       this.#repeated.set(peer, { vrid, ...grid })
       this.#peers.set(peer, {
@@ -133,6 +136,29 @@ export class PeerCheck {
   /** Tells whether clocks ask all these peers. */
   isRepeated(peers: readonly Address[]): boolean {
     return peers.every((peer) => this.#repeated.has(peer))
+  }
+
+  /** Returns the milliseconds of silence after which an answer of a peer is `back`. */
+  patienceFor(peer: Address): number {
+    return this.#peers.get(peer)?.patience ?? 0
+  }
+
+  /** Notes the answers that hear() did not get, because their times are about to be forgotten. */
+  noteAnswers(): void {
+    for (const peer of this.#peers.keys()) this.#peers.set(peer, this.#asAnswered(peer) ?? NEW)
+  }
+
+  #asAnswered(peer: Address): Peer | undefined {
+    const known = this.#peers.get(peer)
+    const at = this.#answeredAt(peer)
+    if (known?.unansweredSince === undefined || at === undefined || at < known.unansweredSince) return known
+    return { ...known, unansweredSince: this.#nextQuestion(peer, at) }
+  }
+
+  /** Returns when the clock asks a peer again, without this file; `undefined` if no clock asks. */
+  #nextQuestion(peer: Address, after: Millis): Millis | undefined {
+    const grid = this.#repeated.get(peer)
+    return grid && plus(after, grid.period - ((after - grid.first) % grid.period))
   }
 
   clear(): void {

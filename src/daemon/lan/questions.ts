@@ -32,7 +32,7 @@ export class Questions {
   readonly #home: Home
   readonly #view: Pick<NetworkView, 'on'>
   readonly #secondary: Pick<SecondaryInterfaces, 'onSegment'>
-  readonly #peerCheck = new PeerCheck()
+  readonly #peerCheck: PeerCheck
   readonly #broadcasts = new BucketByVrid(RATES.broadcastQuestion)
   readonly #followUps = new BucketByVrid(RATES.followUpQuestion)
   /**
@@ -41,8 +41,15 @@ export class Questions {
    */
   readonly #written = new Map<number, Asking & { parameters: Parameters; frames: readonly Uint8Array[] }>()
 
-  constructor(home: Home, view: Pick<NetworkView, 'on'>, secondary: Pick<SecondaryInterfaces, 'onSegment'>) {
+  /** `answeredAt` returns the time of the last expected answer of a peer (peer-check.ts). */
+  constructor(
+    home: Home,
+    view: Pick<NetworkView, 'on'>,
+    secondary: Pick<SecondaryInterfaces, 'onSegment'>,
+    answeredAt: (peer: Address) => Millis | undefined,
+  ) {
     this.#home = home
+    this.#peerCheck = new PeerCheck(answeredAt)
     this.#view = view
     this.#secondary = secondary
   }
@@ -146,6 +153,16 @@ export class Questions {
    */
   hear({ address, isAnswer, mac }: HeardAnnouncement, heardAt: Millis): 'present' | 'back' | undefined {
     return isAnswer ? this.#peerCheck.hear(address, mac, heardAt) : undefined
+  }
+
+  /** Returns the milliseconds of silence after which an answer of a peer is `back`. */
+  patienceFor(peer: Address): number {
+    return this.#peerCheck.patienceFor(peer)
+  }
+
+  /** Notes the answers of peers that did not wake the engine, because their times are about to be forgotten. */
+  noteAnswers(): void {
+    this.#peerCheck.noteAnswers()
   }
 
   /** Ends the questions of this segment. The time until the next question does not count as silence. */

@@ -89,12 +89,12 @@ export class Segment implements RouterIo {
       context.onAnnouncement(this, announcement, heardAt)
     this.#secondary = new SecondaryInterfaces(this, { sockets, view, recorder, spacing, onFailure, onAnnouncement })
     this.announcements = new Announcements(this, this.announcer, this.#secondary)
-    this.questions = new Questions(this, view, this.#secondary)
+    this.questions = new Questions(this, view, this.#secondary, (peer) => this.#listener.answeredAt(peer))
     const linkNow = () => this.#link
     this.#listener = new ArpListener(family, linkNow, {
       ...{ sockets, recorder, onFailure },
       isOurs: (mac) => view.links().some((own) => own.mac === mac),
-      onAnnouncement: (announcement, heardAt) => this.#hearAnnouncement(announcement, heardAt),
+      onAnnouncement: (announcement, heardAt, frame) => this.#hearAnnouncement(announcement, heardAt, frame),
     })
     this.#peers = new PeerWatch(family, linkNow, {
       ...{ sockets, recorder, onFailure },
@@ -243,6 +243,9 @@ export class Segment implements RouterIo {
     const between = routers.some(({ awaitsAnnouncements }) => awaitsAnnouncements)
     const asking = routers.some(({ asks, duplicates }) => asks || duplicates.isOn)
     if (!this.isOpen) return
+    // A router that has become Active learns the MAC of each peer from an answer.
+    this.questions.noteAnswers()
+    this.#listener.expectNothing()
     const hears = between ? 'claims' : asking ? 'answers' : 'nothing'
     this.#listener.listen(hears)
     this.#secondary.listen(hears)
@@ -254,8 +257,11 @@ export class Segment implements RouterIo {
    * Handles an announcement or answer of another host. Duplicate address detection also needs the MAC of each
    * advertising router.
    */
-  #hearAnnouncement(announcement: HeardAnnouncement, heardAt: Millis): void {
-    if (this.questions.hear(announcement, heardAt) === 'back') this.#context.onPeerReached(this, announcement.address)
+  #hearAnnouncement(announcement: HeardAnnouncement, heardAt: Millis, frame: Uint8Array): void {
+    const { address } = announcement
+    const found = this.questions.hear(announcement, heardAt)
+    if (found !== undefined) this.#listener.expect(address, frame, this.questions.patienceFor(address))
+    if (found === 'back') this.#context.onPeerReached(this, address)
     this.#context.onAnnouncement(this, announcement, heardAt)
   }
 

@@ -87,6 +87,15 @@ export type FrameSocket = {
    * immediately. (Closing the socket instead takes some 10 ms on a busy node, because the kernel waits for every CPU.)
    */
   hear(hears: Hears): void
+  /**
+   * Keeps further frames that are the same as this answer from waking the engine. An answer that comes more than
+   * `within` ms after the last one wakes the engine. Without this method every answer wakes the engine.
+   */
+  expect?(from: Address, answer: Uint8Array, within: number): void
+  /** Returns the time of the last expected answer of a host; `undefined` if no answer of the host is expected. */
+  answeredAt?(from: Address): Millis | undefined
+  /** Ends the effect of expect() for all hosts. */
+  expectNothing?(): void
   close(): void
 }
 

@@ -4,7 +4,8 @@
  * tap for all EtherTypes would have to filter each packet of a busy node. Not decided here: the meaning of a frame.
  */
 import type { Failure, FrameSocket, FrameSocketOptions, Hears, SendOutcome } from '../../daemon/ports.ts'
-import type { Family } from '../../wire/address.ts'
+import type { Address, Family } from '../../wire/address.ts'
+import { millis } from '../../wire/units.ts'
 import type { KernelClock } from '../clock.ts'
 import { failureFrom, failureOf } from '../failure.ts'
 import type { NativeAddon, NativeSocket } from '../native.ts'
@@ -59,6 +60,32 @@ const ARP_REPLY = socketFilter(
   [RETURN, 0, 0, 0xffff],
   [RETURN, 0, 0, 0],
 )
+
+/** Octets of an ARP frame without its padding: Ethernet 14, ARP 28. */
+const ARP_SIZE = 42
+/** Number of hosts whose answers are expected (native/addon/expected.c). Answers of further hosts wake the engine. */
+const MOST_EXPECTED = 32
+
+/** Expects the ARP answers of some hosts. In IPv6, answers to different questions look the same, so none is expected. */
+function expectations(tap: NativeSocket): Required<Pick<FrameSocket, 'expect' | 'answeredAt' | 'expectNothing'>> {
+  const hosts: Address[] = []
+  return {
+    expect(from, answer, within) {
+      if (answer.length < ARP_SIZE || etherTypeOf(answer) !== ETH_P_ARP) return
+      if (!hosts.includes(from)) hosts.push(from)
+      const number = hosts.indexOf(from)
+      if (number < MOST_EXPECTED) tap.expect(number, answer.subarray(0, ARP_SIZE), within)
+    },
+    answeredAt(from) {
+      const number = hosts.indexOf(from)
+      return number < 0 || number >= MOST_EXPECTED ? undefined : millis(tap.expectedAt(number))
+    },
+    expectNothing() {
+      hosts.length = 0
+      tap.expectNothing()
+    },
+  }
+}
 
 const EVERYTHING = socketFilter([RETURN, 0, 0, 0xffff])
 const NOTHING = socketFilter([RETURN, 0, 0, 0])
@@ -156,6 +183,7 @@ export function openFrameSocket(
           return { ok: false, failure: failureOf(result, { action, syscall: 'sendmmsg' }) }
         })
       },
+      ...expectations(sender),
       hear: (wanted) => sender.attachFilter(FILTERS[options.family][wanted]),
       close() {
         open = false

@@ -27,6 +27,11 @@ class SlowSocket implements NativeSocket {
   bind(): void {}
   attachFilter(): void {}
   stop(): void {}
+  expect(): void {}
+  expectedAt(): number {
+    return 0
+  }
+  expectNothing(): void {}
   connect(): number {
     return EINPROGRESS
   }

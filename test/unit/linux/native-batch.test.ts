@@ -47,6 +47,11 @@ function addonOnPaper(errno = 0) {
       this.data = new Uint8Array(batch * size)
     }
     setOption(): void {}
+    expect(): void {}
+    expectedAt(): number {
+      return 0
+    }
+    expectNothing(): void {}
     bind(): void {}
     connect(): number {
       return 0
