@@ -6,6 +6,7 @@
 
 import type { Server } from 'node:http'
 import { messageOf } from '../base/message-of.ts'
+import { refusedValue } from '../base/refused-value.ts'
 import type { Config } from '../config/config.ts'
 import type { ControlPeer } from '../files/private-socket.ts'
 import type { Command, Commands, LargeCommand, Reply } from '../http/server.ts'
@@ -92,7 +93,11 @@ function commandsOf(engine: EngineProcess, isManaged: boolean, { json, text }: R
     if (order === undefined)
       return text(
         400,
-        'invalid body; required: { "router": NAME of a router or sync group, "forMs": MILLISECONDS, 0 to end a yield }',
+        refusedValue(
+          'body',
+          body,
+          '{ "router": NAME of a router or sync group, "forMs": MILLISECONDS, 0 to end a yield }',
+        ),
       )
     const problem = orders.yield(order.router, order.forMs)
     return problem === undefined ? json(order) : text(409, problem.message)

@@ -2,8 +2,10 @@
  * `holdfast schema`: prints the JSON Schemas of the configuration, for editors, and of the answers of the API. They are
  * generated from the schemas that `run` and the API use.
  */
+
 import * as z from 'zod'
 import { EXIT } from '../app/exit-code.ts'
+import { refusedValue } from '../base/refused-value.ts'
 import { jsonSchema } from '../config/config.ts'
 import { eventPageSchema, webhookBodySchema } from '../events/event-page.ts'
 import { statusSchema } from '../http/status-schema.ts'
@@ -24,6 +26,6 @@ export const SCHEMA_NAMES = Object.keys(SCHEMAS)
 export function schemaCommand(name: string): CommandResult {
   const schema = Object.hasOwn(SCHEMAS, name) ? SCHEMAS[name]?.() : undefined
   if (schema !== undefined) return { exitCode: EXIT.ok, stdout: `${JSON.stringify(schema, null, 2)}\n`, stderr: '' }
-  const stderr = `holdfast: unknown schema "${name}"; accepted: ${SCHEMA_NAMES.join(', ')}\n`
+  const stderr = `holdfast: ${refusedValue('name of a schema', name, `one of ${SCHEMA_NAMES.join(', ')}`)}\n`
   return { exitCode: EXIT.usage, stdout: '', stderr }
 }

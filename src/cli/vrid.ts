@@ -4,6 +4,7 @@
  */
 
 import { EXIT } from '../app/exit-code.ts'
+import { refusedValue } from '../base/refused-value.ts'
 import { type Collision, collisions, type Service, type Vrids, vridsOf } from '../cluster/decisions/engine/vrid.ts'
 import type { CommandResult } from './command.ts'
 
@@ -44,14 +45,15 @@ export function vridCommand(name: string, options: VridOptions): CommandResult {
 }
 
 const EMPTY = 'name of a cluster: required, not empty'
+const VRID = 'an integer from 1 to 255'
 
 function chosen(name: string, options: VridOptions): Vrids | string {
   const byName = vridsOf(name)
   if (byName === undefined) return EMPTY
   const api = options.api === undefined ? byName.api : vridIn(options.api)
   const ingress = options.ingress === undefined ? byName.ingress : vridIn(options.ingress)
-  if (api === undefined) return `--api: "${options.api}" is not a VRID; accepted: an integer from 1 to 255`
-  if (ingress === undefined) return `--ingress: "${options.ingress}" is not a VRID; accepted: an integer from 1 to 255`
+  if (api === undefined) return refusedValue('--api', options.api, VRID)
+  if (ingress === undefined) return refusedValue('--ingress', options.ingress, VRID)
   return api === ingress ? `API and ingress cannot both have VRID ${api}` : { api, ingress }
 }
 

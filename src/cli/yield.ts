@@ -5,6 +5,7 @@
  */
 
 import { EXIT } from '../app/exit-code.ts'
+import { refusedValue } from '../base/refused-value.ts'
 import { formatDuration, parseDuration } from '../config/schema/duration.ts'
 import type { RouterSnapshot, Snapshot } from '../daemon/telemetry/snapshot.ts'
 import { type Answer, ask } from '../files/control-client.ts'
@@ -35,11 +36,12 @@ export type YieldOptions = {
 export async function yieldCommand(socket: string, options: YieldOptions): Promise<CommandResult> {
   const { all = false, cancel = false, router, for: time } = options
   const forMs = cancel ? 0 : parseDuration(time)
-  if (forMs === undefined)
-    return usage(`--for: "${time}" is not a duration; accepted: a number with a unit, such as 60s`)
+  if (forMs === undefined) return usage(refusedValue('--for', time, 'a duration: a number with a unit, such as 60s'))
   if (all && router !== undefined) return usage('give either the name of a router or sync group, or --all')
   if (!all && !cancel && router === undefined)
-    return usage('required: the name of a router or sync group, or --all for all that are Active here')
+    return usage(
+      refusedValue('name', undefined, 'that of a router or sync group; or --all for all that are Active here'),
+    )
   try {
     const targets = router === undefined ? await everyTarget(socket, cancel) : [router]
     if (targets.length === 0)

@@ -3,6 +3,7 @@
  * and bounds of the options are the same as in YAML.
  */
 
+import { refusedValue } from '../base/refused-value.ts'
 import { listenProblems } from './advice/cross-check.ts'
 import { apiSchema, type Config } from './config.ts'
 
@@ -35,12 +36,12 @@ export function apiOverride(options: ApiOptions): ApiOverride | string {
   if (!read.success) {
     const [issue] = read.error.issues
     const key = String(issue?.path[0] ?? '')
-    return `${FLAG[key] ?? key}: cannot use "${given[key]}", expected ${issue?.message ?? ''}`
+    return refusedValue(FLAG[key] ?? key, given[key], issue?.message ?? '')
   }
   const { listen, metricsCompat, public: isPublic } = read.data
   const refused = listenProblems(listen, isPublic, () => ({ line: 0, column: 0 }))
   if (refused.length > 0 && listen !== false)
-    return `Cannot listen on ${listen.host} without --public: it is not a loopback address`
+    return refusedValue('--listen', listen.host, 'a loopback address, or --public beside it')
   return {
     ...(options.listen === undefined ? {} : { listen }),
     ...(options.public === undefined ? {} : { public: isPublic }),

@@ -2,6 +2,7 @@
  * Starts and stops the engine. Each request of an operator, each new configuration and each report of the kernel is
  * handled in one turn. The order inside a turn is in turn-loop.ts, and engine.ts creates the parts of the engine.
  */
+import { refusedValue } from '../base/refused-value.ts'
 import type { Config } from '../config/config.ts'
 import { type ConfigDiff, diffConfig } from '../config/diff.ts'
 import { addressFilesIn } from '../config/holding.ts'
@@ -175,7 +176,7 @@ export class Daemon {
       return refuse(unknownRouter(name, [...new Set([...registry.routers.keys(), ...groups])]))
     }
     if (!(forMillis >= 0 && forMillis <= LONGEST_YIELD))
-      return refuse(`forMillis: cannot be ${forMillis}; 0 to ${LONGEST_YIELD} (31 days) is accepted`)
+      return refuse(refusedValue('forMs', forMillis, `a number from 0 to ${LONGEST_YIELD} (31 days)`))
     const { recorder } = this.#ports
     const now = turns.begin()
     const { group, title } = router

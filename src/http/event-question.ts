@@ -1,4 +1,5 @@
 /** Reads the query of /v1/events: `?after=SEQ&limit=COUNT`. */
+import { refusedValue } from '../base/refused-value.ts'
 
 export type EventQuestion = { readonly after?: number; readonly limit?: number }
 
@@ -11,8 +12,7 @@ export function eventQuestion(query: URLSearchParams): EventQuestion | string {
   for (const key of ['after', 'limit'] as const) {
     const text = query.get(key)
     if (text === null) continue
-    if (!/^\d{1,15}$/.test(text))
-      return `${key}: "${text.slice(0, 40)}" is not accepted; required: an integer of at least 0`
+    if (!/^\d{1,15}$/.test(text)) return refusedValue(key, text, 'an integer of at least 0')
     question[key] = Number(text)
   }
   return question

@@ -5,6 +5,7 @@
  * order. Not known here: how an order is executed.
  */
 
+import { refusedValue } from '../base/refused-value.ts'
 import { apiOverride } from '../config/api-options.ts'
 import type { KeepalivedReading } from '../files/configuration-language.ts'
 
@@ -212,7 +213,7 @@ function givenFlags(argv: readonly string[]): Given[] | string {
   const rest = [...argv]
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
     if (word === '--' && rest.length === 0) break
-    if (!word.startsWith('-') || word === '-' || word === '--') return `Unexpected argument: ${word}`
+    if (!word.startsWith('-') || word === '-' || word === '--') return refusedValue('arguments', word, 'flags only')
     const read = word.startsWith('--') ? longFlag(word.slice(2), rest) : shortFlags(word.slice(1), rest)
     if (typeof read === 'string') return read
     given.push(...read)

@@ -4,7 +4,9 @@
  * the right to command is disconnected. Any other line is reported and ignored. Not known here: the effect of a
  * command.
  */
+
 import { createServer, type Server, type Socket } from 'node:net'
+import { refusedValue } from '../base/refused-value.ts'
 import { type ControlPeer, listenPrivately, mayCommand } from '../files/private-socket.ts'
 
 export type LineCommand = 'reload' | 'stop'
@@ -41,7 +43,7 @@ function listen(socket: Socket, { onCommand, onProblem }: LinePorts): void {
   const take = (line: string) => {
     const word = line.trim()
     if (word === 'reload' || word === 'stop') onCommand(word)
-    else if (word !== '') onProblem(`Ignored ${JSON.stringify(word)} on keepalived's socket: expected reload or stop`)
+    else if (word !== '') onProblem(`${refusedValue("keepalived's socket", word, 'reload or stop')}`)
   }
   socket.setEncoding('latin1')
   socket.on('data', (text: string) => {

@@ -4,6 +4,7 @@
  * is counted. `live-configuration.ts` puts a configuration in force; files/managed-file.ts stores it.
  */
 
+import { refusedValue } from '../../base/refused-value.ts'
 import type { ManagedSnapshot } from '../../daemon/telemetry/snapshot.ts'
 import type { ManagedFile } from '../../files/managed-file.ts'
 import type { ReloadAnswer } from './reload-answer.ts'
@@ -36,7 +37,7 @@ export function handedOver(text: string, query: URLSearchParams): HandedOver | s
     ['by', by],
     ['revision', revision],
   ] as const)
-    if (value !== null && !NAME.test(value)) return `${key}: required: 1 to 128 printable ASCII characters`
+    if (value !== null && !NAME.test(value)) return refusedValue(key, value, '1 to 128 printable ASCII characters')
   if (text.trim() === '') return 'empty configuration; use "virtualRouters: []" for a configuration without routers'
   return { text, by, revision }
 }

@@ -3,7 +3,9 @@
  * invalid value is reported at once, and a command line that would give two groups or none (no VIP, a pair of VIPs of
  * two families) is refused. Pure: arguments in, settings or problems out. Not known here: the effect of a setting.
  */
+
 import { dirname, join } from 'node:path'
+import { refusedValue } from '../../base/refused-value.ts'
 import type { AgentSettings, HandOver } from '../../cluster/decisions/agent-settings.ts'
 import { vipPairs } from '../../cluster/decisions/engine/vip-pairs.ts'
 import { AGENT_FLAGS, type AgentFlag, givenFlags } from './agent-flag-list.ts'
@@ -25,9 +27,10 @@ export function agentOrder(argv: readonly string[], environment: AgentEnvironmen
   if (read.flags.some(({ flag }) => flag.long === 'help')) return { do: 'help' }
   const values = new AgentValues(read.flags)
   const [kubeconfig, template, file, ...further] = read.positional
-  if (further.length > 0) values.problem(`Unexpected argument: ${further.join(' ')}`)
+  if (further.length > 0)
+    values.problem(`arguments: cannot use ${JSON.stringify(further.join(' '))}, expected at most three`)
   if (template !== undefined && file === undefined)
-    values.problem('two arguments; accepted: KUBECONFIG alone, or KUBECONFIG TEMPLATE CFG')
+    values.problem('arguments: cannot use two, expected KUBECONFIG alone, or KUBECONFIG TEMPLATE CFG')
   const notes: string[] = []
   const vips = { api: values.vips('api', notes), ingress: values.vips('ingress', notes) }
   if (values.last('dns-vip') !== undefined) {
@@ -36,7 +39,7 @@ export function agentOrder(argv: readonly string[], environment: AgentEnvironmen
   }
   for (const problem of vipPairs(vips).problems) values.problem(problem)
   if (vips.api.length + vips.ingress.length === 0)
-    values.problem('no VIP; required: --api-vips or --ingress-vips, a list with commas')
+    values.problem(refusedValue('--api-vips or --ingress-vips', undefined, 'a list of VIPs with commas'))
   const topology = values.last('control-plane-topology') ?? ''
   if (!TOPOLOGIES.includes(topology)) notes.push(`--control-plane-topology ${topology} is unknown and has no effect`)
   const settings: AgentSettings = {

@@ -5,6 +5,7 @@
 
 import { isAbsolute } from 'node:path'
 import { defined } from '../../base/defined.ts'
+import { refusedValue } from '../../base/refused-value.ts'
 import type { AgentSettings, PrintForm } from '../../cluster/decisions/agent-settings.ts'
 import { parseAddress } from '../../wire/address.ts'
 import type { Given } from './agent-flag-list.ts'
@@ -58,7 +59,7 @@ export class AgentValues {
   address(long: string): void {
     const text = this.last(long)
     if (text !== undefined && parseAddress(text) === undefined)
-      this.problem(`--${long}: "${text}" is not an IP address`)
+      this.problem(refusedValue(`--${long}`, text, 'an IP address'))
   }
 
   whole(long: string, least: number, most: number): number | undefined {
@@ -66,7 +67,7 @@ export class AgentValues {
     if (text === undefined) return undefined
     const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
     if (value >= least && value <= most) return value
-    this.problem(`--${long}: "${text}" is not accepted; required: an integer from ${least} to ${most}`)
+    this.problem(refusedValue(`--${long}`, text, `an integer from ${least} to ${most}`))
     return undefined
   }
 
@@ -77,12 +78,12 @@ export class AgentValues {
     const parts = /^(?:\d{1,7}(?:\.\d{1,3})?(?:ms|s|m|h))+$/.test(text) ? [...text.matchAll(/([\d.]+)(ms|s|m|h)/g)] : []
     const value = parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (UNIT[unit ?? ''] ?? Number.NaN), 0)
     if (parts.length > 0 && value >= SHORTEST && value <= LONGEST) return Math.round(value)
-    this.problem(`--${long}: "${text}" is not accepted; required: a duration from 100ms to 1h, such as 10s`)
+    this.problem(refusedValue(`--${long}`, text, 'a duration from 100ms to 1h, such as 10s'))
     return undefined
   }
 
   path(text: string | undefined, what: string): string | undefined {
-    if (text !== undefined && !isAbsolute(text)) this.problem(`${what}: "${text}" is not an absolute path`)
+    if (text !== undefined && !isAbsolute(text)) this.problem(refusedValue(what, text, 'an absolute path'))
     return text
   }
 
@@ -93,16 +94,14 @@ export class AgentValues {
       /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text)?.filter((part) => part !== undefined) ?? []
     if (parseAddress(host) !== undefined && Number(port) >= 1 && Number(port) <= 65_535)
       return { host, port: Number(port) }
-    this.problem(`--listen: "${text}" is not accepted; required: ADDRESS:PORT, such as 127.0.0.1:9656`)
+    this.problem(refusedValue('--listen', text, 'ADDRESS:PORT, such as 127.0.0.1:9656'))
     return undefined
   }
 
   clusterName(): string | undefined {
     const text = this.last('name')
     if (text !== undefined && !/^[a-z0-9](?:[a-z0-9.-]{0,51}[a-z0-9])?$/.test(text))
-      this.problem(
-        `--name: "${text}" is not accepted; required: the cluster's name, up to 53 letters, digits, "-" and "."`,
-      )
+      this.problem(refusedValue('--name', text, 'the name of the cluster, up to 53 letters, digits, "-" and "."'))
     return text
   }
 
@@ -116,7 +115,7 @@ export class AgentValues {
   yesOrNo(environment: AgentEnvironment, name: string, unsaid = false): boolean {
     const text = (environment[name] ?? '').toLowerCase()
     if (!['', 'yes', 'no', 'true', 'false'].includes(text))
-      this.problem(`environment variable ${name}: "${environment[name]}" is not accepted; required: yes or no`)
+      this.problem(refusedValue(`environment variable ${name}`, environment[name], 'yes or no'))
     return text === '' ? unsaid : text === 'yes' || text === 'true'
   }
 
@@ -124,7 +123,7 @@ export class AgentValues {
     const text = this.last('log-format')
     if (text === undefined) return this.has('json') ? 'json' : undefined
     const format = LOG_FORMATS.find((each) => each === text)
-    if (format === undefined) this.problem(`--log-format: "${text}" is not accepted; required: json, text or journald`)
+    if (format === undefined) this.problem(refusedValue('--log-format', text, 'json, text or journald'))
     return format
   }
 
@@ -132,7 +131,7 @@ export class AgentValues {
     if (!this.has('print')) return undefined
     const text = this.last('print')
     const form = FORMS.find((each) => each === (text ?? 'both'))
-    if (form === undefined) this.problem(`--print: "${text}" is not accepted; required: yaml, keepalived or both`)
+    if (form === undefined) this.problem(refusedValue('--print', text, 'yaml, keepalived or both'))
     return form
   }
 }

@@ -1,6 +1,7 @@
 /** `holdfast run`: its options, and the settings that follow from them. */
 import { Option } from 'commander'
 import type { RunOptions } from '../../app/start.ts'
+import { refusedValue } from '../../base/refused-value.ts'
 import type { ApiOptions, ApiOverride } from '../../config/api-options.ts'
 import { type CommandResult, type Register, usage } from '../command.ts'
 
@@ -110,11 +111,11 @@ async function recordOf({ record: path, recordLimit }: Pick<Options, 'record' | 
   const { octets } = await import('../../config/schema/field.ts')
   const limit = octets(64 * 1024, 1024 * 1024 * 1024).safeParse(recordLimit)
   if (limit.success) return { path, limit: limit.data }
-  return `--record-limit: ${recordLimit}: ${limit.error.issues.map(({ message }) => message).join(', ')}`
+  return refusedValue('--record-limit', recordLimit, limit.error.issues.map(({ message }) => message).join(', '))
 }
 
 function directoryProblem(runDirectory: string | undefined, isManaged: boolean): string | undefined {
   if (runDirectory === undefined) return undefined
   if (!isManaged) return '--run-directory goes with --managed: in YAML it is "runDirectory"'
-  return runDirectory.startsWith('/') ? undefined : `--run-directory: "${runDirectory}" is not an absolute path`
+  return runDirectory.startsWith('/') ? undefined : refusedValue('--run-directory', runDirectory, 'an absolute path')
 }

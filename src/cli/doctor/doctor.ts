@@ -4,11 +4,13 @@
  * It is harmless beside a running daemon: it sends no advertisement, changes no address and answers no question
  * (docs/adr/0037). Findings are judged in src/doctor.
  */
+
 import { hostname } from 'node:os'
 import { EXIT } from '../../app/exit-code.ts'
 import { missingCapabilities } from '../../app/machine/capability.ts'
 import { nodeView } from '../../app/machine/node.ts'
 import { VERSION } from '../../app/version.ts'
+import { refusedValue } from '../../base/refused-value.ts'
 import type { Config } from '../../config/config.ts'
 import { formatProblem } from '../../config/problem.ts'
 import { resolveRouters } from '../../config/resolve.ts'
@@ -69,7 +71,7 @@ const STATUS: Readonly<Record<Level, number>> = {
 export async function doctorCommand(options: DoctorOptions): Promise<CommandResult> {
   const wanted = options.duration === undefined ? undefined : parseDuration(options.duration)
   if (options.duration !== undefined && (wanted === undefined || wanted < LEAST_DURATION || wanted > MOST_DURATION)) {
-    const stderr = `holdfast: --duration: "${options.duration}" is not accepted; required: a duration from 1s to 1h\n`
+    const stderr = `holdfast: ${refusedValue('--duration', options.duration, 'a duration from 1s to 1h')}\n`
     return { exitCode: EXIT.usage, stdout: '', stderr }
   }
   const read = options.file === undefined ? undefined : loadWritten(options.file, options.keepalived)

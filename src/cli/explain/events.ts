@@ -4,6 +4,7 @@
  */
 
 import { EXIT } from '../../app/exit-code.ts'
+import { refusedValue } from '../../base/refused-value.ts'
 import { parseDuration } from '../../config/schema/duration.ts'
 import { type JournalEvent, readEvent } from '../../events/event.ts'
 import { listen } from '../../files/control-client.ts'
@@ -85,7 +86,7 @@ export function momentOf(since: string | undefined, now: number): number | undef
 export const wrongSince = (since: string | undefined): CommandResult => ({
   exitCode: EXIT.usage,
   stdout: '',
-  stderr: `holdfast: --since: "${since}" is not a time; accepted: a duration such as 12h, or a time such as 2026-11-22T03:00:00Z\n`,
+  stderr: `holdfast: ${refusedValue('--since', since, 'a duration such as 12h, or a time such as 2026-11-22T03:00:00Z')}\n`,
 })
 
 export function lineOf(event: JournalEvent, json: boolean): string {

@@ -3,6 +3,7 @@
  * the other values. Each contradiction is an error, because only an edit of the configuration removes it. The functions
  * see one router at a time, and not the node.
  */
+import { refusedValue } from '../../base/refused-value.ts'
 import { familyOf } from '../../wire/address.ts'
 import type { VirtualRouter } from '../config.ts'
 import { holdingOf } from '../holding.ts'
@@ -84,7 +85,7 @@ function versions({ name, version, addresses, advertisementInterval, authenticat
     if (advertisementInterval > 40_950)
       refuse(
         ['advertisementInterval'],
-        `Cannot use "${shown}" as "advertisementInterval": version 3 accepts a duration from 10ms to 40.95s`,
+        refusedValue(`advertisementInterval of "${name}"`, shown, 'a duration from 10ms to 40.95s in version 3'),
       )
     if (authentication !== undefined)
       refuse(
@@ -100,7 +101,7 @@ function versions({ name, version, addresses, advertisementInterval, authenticat
   if (advertisementInterval % 1000 !== 0)
     refuse(
       ['advertisementInterval'],
-      `Cannot use "${shown}" as "advertisementInterval": version 2 accepts whole seconds from 1s to 255s`,
+      refusedValue(`advertisementInterval of "${name}"`, shown, 'whole seconds from 1s to 255s in version 2'),
     )
 }
 

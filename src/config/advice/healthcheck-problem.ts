@@ -3,6 +3,7 @@
  * the kind of check must allow the weight. A combination that cannot work is an error; a combination that works and may
  * surprise is a warning. Not known here: the times of a check, and the node.
  */
+import { refusedValue } from '../../base/refused-value.ts'
 import type { CheckSpec } from '../../healthcheck/check.ts'
 import { type Check, nameOf } from '../checks.ts'
 import { type Locate, type Path, type Problem, problemAt, type Severity } from '../problem.ts'
@@ -77,8 +78,11 @@ function trackerProblems({ checks, names, tracking }: CheckSections, report: Rep
         report(
           'error',
           [...at, 'weight'],
-          `Cannot use ${weight} as the weight of "${healthcheck}": expected an integer from -${USUAL_WEIGHT} to ` +
-            `${USUAL_WEIGHT}; 254 is for files and processes only`,
+          refusedValue(
+            `weight of "${healthcheck}"`,
+            weight,
+            `an integer from -${USUAL_WEIGHT} to ${USUAL_WEIGHT}; 254 is for files and processes only`,
+          ),
         )
       if (probe?.kind === 'file' && probe.content === 'weight' && weight === 0)
         report(

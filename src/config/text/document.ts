@@ -97,7 +97,7 @@ function keyProblems(node: unknown, path: Path, position: (offset: number) => Po
   return node.items.flatMap(({ key, value }) => {
     const offset = startOf(key) ?? startOf(node) ?? 0
     const refuse = (at: Path, message: string) => problemAt(() => position(offset), at, 'error', message)
-    if (!isScalar(key)) return [refuse(path, 'Cannot use a list, a mapping or an alias as a key: expected a word')]
+    if (!isScalar(key)) return [refuse(path, 'key: cannot use a list, a mapping or an alias, expected a word')]
     const name = String(key.value)
     if (holdsNoBreakSpace(name)) return [refuse(path, NO_BREAK_SPACE_FOUND)]
     // Most YAML values are neither lists nor mappings, and a text may have thousands of values.

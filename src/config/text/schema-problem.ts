@@ -2,7 +2,9 @@
  * Converts the errors of the schema to problems: the path, what is wrong, and what is accepted. Not known here: single
  * keys, except those whose values may be secrets.
  */
+
 import type { z } from 'zod'
+import { refusedSecret, refusedValue } from '../../base/refused-value.ts'
 import { jsonSchema } from '../config.ts'
 import { formatPath, type Locate, type Path, type Problem, problemAt } from '../problem.ts'
 import { DURATION } from '../schema/duration.ts'
@@ -71,13 +73,14 @@ function issueProblems(issue: z.core.$ZodIssue, base: Path, document: Document):
   if (name === undefined && (found ?? null) === null) return [problemAt(locate, path, 'error', 'the file is empty')]
   if (found === undefined && typeof name === 'string') {
     const parent = path.slice(0, -1)
-    const message = `${formatPath(path)}: required, ${issue.message}`
+    const message = refusedValue(formatPath(path), undefined, issue.message)
     return [{ ...problemAt(locate, parent, 'error', message), missing: formatPath(path) }]
   }
-  const object = place(path)
-  if (found === null) return [problemAt(locate, path, 'error', `${object}: no value, expected ${issue.message}`)]
-  const what = isSecret(path) ? 'this value' : shown(found)
-  return [problemAt(locate, path, 'error', `${object}: cannot use ${what}, expected ${issue.message}`)]
+  const message =
+    isSecret(path) && found !== null
+      ? refusedSecret(place(path), issue.message)
+      : refusedValue(place(path), found, issue.message)
+  return [problemAt(locate, path, 'error', message)]
 }
 
 /**
@@ -192,12 +195,4 @@ function at(root: unknown, path: Path): unknown {
       typeof value === 'object' && value !== null && Object.hasOwn(value, step) ? Reflect.get(value, step) : undefined,
     root,
   )
-}
-
-/** Returns a value as short text on one line. A value that contains itself is not followed. */
-function shown(value: unknown): string {
-  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
-  if (typeof value === 'object' && value !== null) return 'a mapping'
-  const text = typeof value === 'string' ? JSON.stringify(value) : String(value)
-  return text.length > 60 ? `${text.slice(0, 57)}...` : text
 }

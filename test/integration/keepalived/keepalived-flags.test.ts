@@ -119,12 +119,12 @@ describe('an order', () => {
     [['--vrrp=1'], 'The option --vrrp takes no value'],
     [['-f'], 'Missing value for option -f'],
     [['--pid'], 'Missing value for option --pid'],
-    [['-n', 'x'], 'Unexpected argument: x'],
+    [['-n', 'x'], 'arguments: cannot use "x", expected flags only'],
     [['-s', 'blue'], 'ip netns exec NAME'],
     [['-C'], 'holdfast does not check virtual servers'],
     [['-T'], 'holdfast has no genhash'],
     [['--listen', '9655'], '--listen: cannot use "9655", expected an IP address and a port'],
-    [['--listen=0.0.0.0:9655'], 'Cannot listen on 0.0.0.0 without --public: it is not a loopback address'],
+    [['--listen=0.0.0.0:9655'], '--listen: cannot use "0.0.0.0", expected a loopback address'],
     [['--metrics-compat=other'], '--metrics-compat: cannot use "other", expected none or keepalived-exporter'],
   ])('%j is refused: %s', (argv, message) => {
     expect(keepalivedOrder(argv)).toEqual({ do: 'refuse', message: expect.stringContaining(message) })

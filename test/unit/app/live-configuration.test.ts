@@ -308,9 +308,9 @@ test('an engine that leaves, and one that is asked by too many, keeps nothing of
 test.each([
   ['', '', 'empty configuration'],
   [' \n', '', 'empty configuration'],
-  ['a: 1', 'by=', 'by: required: 1 to 128'],
-  ['a: 1', 'by=a%0Ab', 'by: required: 1 to 128'],
-  ['a: 1', `revision=${'1'.repeat(129)}`, 'revision: required: 1 to 128'],
+  ['a: 1', 'by=', 'by: cannot use "", expected 1 to 128'],
+  ['a: 1', 'by=a%0Ab', 'by: cannot use "a\\nb", expected 1 to 128'],
+  ['a: 1', `revision=${'1'.repeat(129)}`, 'revision: cannot use "111'],
 ])('%j handed over with ?%s is refused in words', (text, query, words) => {
   expect(handedOver(text, new URLSearchParams(query))).toEqual(expect.stringContaining(words))
 })

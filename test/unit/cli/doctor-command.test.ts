@@ -16,7 +16,7 @@ const options: DoctorOptions = {
 }
 
 test.each(['', '5', '0.5s', '2h', 'soon'])('a duration of "%s" is refused', async (duration) => {
-  const stderr = `holdfast: --duration: "${duration}" is not accepted; required: a duration from 1s to 1h\n`
+  const stderr = `holdfast: --duration: cannot use "${duration}", expected a duration from 1s to 1h\n`
   expect(await doctorCommand({ ...options, duration })).toEqual({ exitCode: 64, stdout: '', stderr })
 })
 

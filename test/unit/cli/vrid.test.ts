@@ -46,7 +46,7 @@ describe('holdfast vrid', () => {
   test.each(['0', '256', '-1', '1.5', '0x10', ''])('refuses the VRID "%s"', (word) => {
     const { exitCode, stderr } = vridCommand('ostest', { ...none, api: word })
     expect(exitCode).toBe(64)
-    expect(stderr).toContain(`--api: "${word}" is not a VRID`)
+    expect(stderr).toContain(`--api: cannot use "${word}", expected an integer`)
   })
 
   test('names what it has in common with the clusters beside it', () => {

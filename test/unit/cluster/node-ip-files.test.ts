@@ -81,7 +81,7 @@ describe('the hint', () => {
   test('a hint may have one address of each family, and another text is an error', () => {
     expect(hintIn(file('NODEIP_HINT=10.0.0.0 fd00::'))).toMatchObject({ addresses: ['10.0.0.0', 'fd00::'] })
     expect(hintIn(file('NODEIP_HINT=10.0.0.0/24'))).toBe(
-      'Cannot use "10.0.0.0/24" of NODEIP_HINT in FILE: expected an IP address',
+      'NODEIP_HINT in FILE: cannot use "10.0.0.0/24", expected an IP address',
     )
   })
 })

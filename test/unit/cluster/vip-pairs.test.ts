@@ -44,8 +44,8 @@ describe('VIPs as pairs', () => {
     expect(pairs).toEqual([])
     expect(problems).toEqual([
       'Cannot use 10.0.0.102 as VIP of API: this service has another IPv4 VIP',
-      'Cannot use "x" as VIP of API: expected an IP address',
-      'Cannot use "10.0.0.300" as VIP of API: expected an IP address',
+      'VIP of API: cannot use "x", expected an IP address',
+      'VIP of API: cannot use "10.0.0.300", expected an IP address',
       'Cannot use fe80::1 as VIP of ingress: it is link-local',
       'Cannot use 0.0.0.0 as VIP of ingress: it is the unspecified address',
       'The VIP 10.0.0.100 is listed twice: a VIP belongs to one virtual router',

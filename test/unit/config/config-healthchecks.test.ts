@@ -411,7 +411,7 @@ describe('refused', () => {
         ? []
         : [
             expect.stringContaining(
-              'Cannot use 254 as the weight of "x": expected an integer from -253 to 253; 254 is for files and processes only',
+              'weight of "x": cannot use 254, expected an integer from -253 to 253; 254 is for files and processes only',
             ),
           ],
     )

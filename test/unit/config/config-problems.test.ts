@@ -159,7 +159,7 @@ describe('durations carry their unit (VR-CFG-02: nothing is rounded)', () => {
     ['9ms', `virtualRouters[0].advertisementInterval: cannot use "9ms", expected ${bounds}`],
     ['0s', `virtualRouters[0].advertisementInterval: cannot use "0s", expected ${bounds}`],
     ['255.01s', `virtualRouters[0].advertisementInterval: cannot use "255.01s", expected ${bounds}`],
-    ['40.96s', 'Cannot use "40.96s" as "advertisementInterval": version 3 accepts a duration from 10ms to 40.95s'],
+    ['40.96s', 'advertisementInterval of "a": cannot use "40.96s", expected a duration from 10ms to 40.95s in version 3'],
     [
       '0.925s',
       'virtualRouters[0].advertisementInterval: cannot use "0.925s", expected a multiple of 10ms, such as 930ms',
@@ -367,7 +367,7 @@ describe('places', () => {
 
   test('a list as a key is refused', () => {
     expect(said(`? [a]\n: b\n${file(router())}`)).toContain(
-      '1:3: Cannot use a list, a mapping or an alias as a key: expected a word',
+      '1:3: key: cannot use a list, a mapping or an alias, expected a word',
     )
   })
 })

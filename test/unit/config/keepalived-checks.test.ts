@@ -29,7 +29,7 @@ describe('a script', () => {
     [
       'a weight that is out of range',
       script(TRUE, 'weight 900'),
-      'Cannot use "900" as weight: expected an integer from -253 to 253; 253 is used',
+      'weight: cannot use "900", expected an integer from -253 to 253; 253 is used',
     ],
     ['a weight without a value', script(TRUE, 'weight'), 'weight: a value is required'],
     ['a program that is not there', script('script "nowhere"'), 'expected a program that exists, with closed quotes'],

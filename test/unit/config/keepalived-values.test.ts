@@ -77,14 +77,14 @@ test('a message about a value quotes it and names the value in force', () => {
   const { warnings } = loaded(instanceOf({ priority: 'priority 300', state: 'state MASTER', interval: 'advert_int 0' }))
   expect(warnings.map(({ message }) => message)).toEqual(
     expect.arrayContaining([
-      'Cannot use "300" as priority: expected an integer from 1 to 255; 100 is used, as in keepalived',
-      'Cannot use "0" as advert_int: expected seconds from 0.01 to 255; the line is ignored, as in keepalived',
+      'priority: cannot use "300", expected an integer from 1 to 255; 100 is used, as in keepalived',
+      'advert_int: cannot use "0", expected seconds from 0.01 to 255; the line is ignored, as in keepalived',
     ]),
   )
   const { warnings: ofAddress } = loaded(instanceOf({}, 'VI_1', 'hello\n10.44.0.100/40'))
   expect(ofAddress.map(({ message }) => message)).toEqual(
     expect.arrayContaining([
-      'Cannot use "hello": expected an IP address; the line is ignored, as in keepalived',
+      'virtual_ipaddress: cannot use "hello", expected an IP address; the line is ignored, as in keepalived',
       'The prefix length of 10.44.0.100/40 is too long: it becomes 10.44.0.100/32, as in keepalived',
     ]),
   )

@@ -189,7 +189,9 @@ describe('a router that cannot yield', () => {
   test('a yield of a negative or endless time is refused', () => {
     const world = activeWorld()
     for (const wrong of [-1, Number.NaN, Number.POSITIVE_INFINITY]) {
-      expect(refused(world, 'api', wrong)).toBe(`forMillis: cannot be ${wrong}; 0 to 2678400000 (31 days) is accepted`)
+      expect(refused(world, 'api', wrong)).toBe(
+        `forMs: cannot use ${wrong}, expected a number from 0 to 2678400000 (31 days)`,
+      )
     }
     expect(world.router().state).toBe('Active')
   })

@@ -3,6 +3,7 @@
  * the prefix length of its own family. (OpenShift uses the API's address for both; an ingress VIP without an API VIP is
  * always /128 there.) Decided here: which lists are no valid pairs.
  */
+import { refusedValue } from '../../../base/refused-value.ts'
 import { familyName } from '../../../config/network.ts'
 import { type Address, type Family, familyOf, isLinkLocal, isMulticast, parseAddress } from '../../../wire/address.ts'
 import type { Service } from './vrid.ts'
@@ -47,7 +48,7 @@ function vipProblems(service: string, words: readonly string[]): string[] {
   const families = new Set<Family>()
   return words.flatMap((word) => {
     const vip = parseAddress(word)
-    if (vip === undefined) return [`Cannot use "${word}" as VIP of ${service}: expected an IP address`]
+    if (vip === undefined) return [refusedValue(`VIP of ${service}`, word, 'an IP address')]
     const kind = kindOf(vip)
     if (kind !== undefined) return [`Cannot use ${vip} as VIP of ${service}: it is ${kind}`]
     const family = familyOf(vip)

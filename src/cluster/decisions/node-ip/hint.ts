@@ -2,6 +2,7 @@
  * Reads the hint: an address, which no node has, in the network from which the node's address is chosen. Decided here:
  * which variable of the environment, or of systemd's environment file, counts.
  */
+import { refusedValue } from '../../../base/refused-value.ts'
 import { type Address, parseAddress } from '../../../wire/address.ts'
 
 /**
@@ -36,7 +37,7 @@ export function hintIn(sources: readonly { readonly name: string; readonly varia
       if (said.length === 0) continue
       const addresses = said.map(parseAddress)
       const wrong = addresses.indexOf(undefined)
-      if (wrong >= 0) return `Cannot use "${said[wrong]}" of ${name} in ${source}: expected an IP address`
+      if (wrong >= 0) return refusedValue(`${name} in ${source}`, said[wrong], 'an IP address')
       return { addresses: addresses.flatMap((address) => address ?? []), from: `${name} in ${source}` }
     }
   }

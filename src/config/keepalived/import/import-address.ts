@@ -2,6 +2,7 @@
  * Reads one line of virtual_ipaddress. Decided here: which options of the line matter. Not known here: the family of
  * the instance, and the block with the line.
  */
+import { refusedValue } from '../../../base/refused-value.ts'
 import { type Family, familyOf, parseAddress } from '../../../wire/address.ts'
 import { hostPrefixLength } from '../../network.ts'
 import type { Line, Word } from '../text/parser.ts'
@@ -82,7 +83,7 @@ export function addressLines(section: Section, keyword: string, refusals: Refusa
     if (address === undefined) {
       section.report.warn(
         line.at,
-        `Cannot use "${line.words[0]?.text ?? ''}": expected an IP address; the line is ignored, as in keepalived`,
+        `${refusedValue(keyword, line.words[0]?.text ?? '', 'an IP address')}; the line is ignored, as in keepalived`,
       )
       return []
     }

@@ -3,6 +3,7 @@
  * without which keepalived would run is ignored, with a warning. Not known here: what a check does.
  */
 
+import { refusedValue } from '../../../base/refused-value.ts'
 import type { Line } from '../text/parser.ts'
 import { isWholeNumber, leadingNumber, type Section } from '../text/section.ts'
 import { type Fields, mapping, type Written, written } from '../written.ts'
@@ -86,8 +87,7 @@ function weightIn(line: Line, most: number, otherwise: Weight, section: Section)
   const warn = (consequence: string) =>
     section.report.warn(
       keyword.at,
-      `Cannot use "${[keyword, amount].flatMap((word) => word?.text ?? []).join(' ')}" of "${name?.text ?? ''}": ` +
-        `expected ${expected}; ${consequence}, as in keepalived`,
+      `${refusedValue(name?.text ?? '', [keyword, amount].flatMap((word) => word?.text ?? []).join(' '), expected)}; ${consequence}, as in keepalived`,
     )
   if (keyword.text !== 'weight' || amount === undefined) {
     warn('the item is not tracked')

@@ -2,6 +2,7 @@
  * Converts the keywords unicast_peer, unicast_src_ip, mcast_src_ip and unicast_ttl to the key `transport`. An empty
  * list of peers means multicast, as in keepalived.
  */
+import { refusedValue } from '../../../base/refused-value.ts'
 import type { Family } from '../../../wire/address.ts'
 import { familyName } from '../../network.ts'
 import type { Line } from '../text/parser.ts'
@@ -48,7 +49,7 @@ function peerOf(line: Line, family: Family, section: Section): Written[] {
   const [address, ...options] = line.words
   if (address === undefined) return []
   if (familyIn(address.text) !== family) {
-    const message = `Cannot use "${address.text}" as a unicast peer: expected an ${familyName(family)} address`
+    const message = refusedValue('unicast_peer', address.text, `an ${familyName(family)} address`)
     section.report.warn(address.at, `${message}; the peer is ignored, as in keepalived`)
     return []
   }

@@ -3,6 +3,7 @@
  * its last line counts. If a value has an error, the value that keepalived would use takes effect. Not known here: the
  * meaning of a keyword.
  */
+import { refusedValue } from '../../../base/refused-value.ts'
 import type { Position, Problem } from '../../problem.ts'
 import type { Handling, HandlingKind } from '../keywords/handling.ts'
 import type { Block } from '../keywords/keyword.ts'
@@ -153,9 +154,9 @@ export class Section {
     const name = line.words[0]?.text ?? ''
     const result =
       instead === undefined ? 'the line is ignored, as in keepalived' : `${instead} is used, as in keepalived`
-    const value = word === undefined ? `the value of "${name}"` : `"${word.text}" as ${name}`
+    // A keyword without a value is followed by a block or by nothing.
     this.report.change(line, 'noEffect', `expected ${expected}; ${result}`)
-    this.report.warn(line.words[1]?.at ?? line.at, `Cannot use ${value}: expected ${expected}; ${result}`)
+    this.report.warn(line.words[1]?.at ?? line.at, `${refusedValue(name, word?.text ?? null, expected)}; ${result}`)
   }
 
   /**
