@@ -159,7 +159,10 @@ describe('durations carry their unit (VR-CFG-02: nothing is rounded)', () => {
     ['9ms', `virtualRouters[0].advertisementInterval: cannot use "9ms", expected ${bounds}`],
     ['0s', `virtualRouters[0].advertisementInterval: cannot use "0s", expected ${bounds}`],
     ['255.01s', `virtualRouters[0].advertisementInterval: cannot use "255.01s", expected ${bounds}`],
-    ['40.96s', 'advertisementInterval of "a": cannot use "40.96s", expected a duration from 10ms to 40.95s in version 3'],
+    [
+      '40.96s',
+      'advertisementInterval of "a": cannot use "40.96s", expected a duration from 10ms to 40.95s in version 3',
+    ],
     [
       '0.925s',
       'virtualRouters[0].advertisementInterval: cannot use "0.925s", expected a multiple of 10ms, such as 930ms',
