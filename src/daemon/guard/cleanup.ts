@@ -60,8 +60,9 @@ export class Cleanup {
     return this.#armed && this.#context.guardian.state(this.unit) === 'armed'
   }
 
+  /** Deadline that the guardian watches, with the rounds of the clock; `undefined` if the guardian watches none. */
   get absentAt(): Millis | undefined {
-    return this.#absentAt
+    return this.#absentAt === undefined ? undefined : this.#earliest()
   }
 
   get #members(): readonly Claimant[] {

@@ -12,10 +12,7 @@ import type { Membership } from '../router/membership.ts'
 import type { Router } from '../router/router.ts'
 import type { MadeOrder } from './router-clock.ts'
 
-/**
- * Milliseconds without clocks after the clock was late. The guardian may be stopped: then the engine leaves, or the
- * guardian runs again.
- */
+/** Milliseconds without clocks after the engine could not prove that it has read everything. */
 const PAUSE = 2_000
 /**
  * Milliseconds without a proof after which the engine advertises by itself. A flood of packets leaves the queues never
@@ -98,11 +95,12 @@ export class ClockDuty {
     let isLate = false
     for (const { clock, group } of routers()) {
       if (!clock.isLate(now)) continue
+      // Each member pauses, because a group has all its clocks or none.
+      for (const member of group.members) member.clock.pause(now)
       group.withdrawClocks()
       isLate = true
     }
-    if (isLate) this.#pausedUntil = plus(now, PAUSE)
-    else if (guardian.clock !== undefined) this.#cover(guardian.clock)
+    if (guardian.clock !== undefined) this.#cover(guardian.clock)
     return isLate
   }
 
@@ -154,7 +152,13 @@ const isCurrent = (router: Router, now: Millis): boolean =>
 /** Tells whether the router does nothing but repeat its last advertisement. */
 function isAtRest({ activesNews, advertiser, clock, duty, io, parameters, state }: Router, now: Millis): boolean {
   if (state.name !== 'Active' || state.adverAt <= now || isOwner(parameters) || io?.canSend !== true) return false
-  return !clock.isBusy && !activesNews.isOpen && duty.nextAt === undefined && advertiser.isRepetition(parameters)
+  return (
+    !clock.isBusy &&
+    !clock.isPaused(now) &&
+    !activesNews.isOpen &&
+    duty.nextAt === undefined &&
+    advertiser.isRepetition(parameters)
+  )
 }
 
 /** Starts the clock of a router at rest. Returns false if it has none. */

@@ -10,6 +10,12 @@ const COVER = 2.5
 /** Milliseconds until the engine looks again whether a busy clock has ended its round. */
 const LOOK = 20
 
+/** Milliseconds without a clock after it has stopped or was late: at first, and at most. */
+const FIRST_PAUSE = millis(2_000)
+const LAST_PAUSE = 60_000
+/** Number of rounds after which a clock runs well. */
+const GOOD = 100
+
 /** Rounds that the clock has sent since the last look. */
 export type ClockNews = {
   readonly rounds: number
@@ -38,6 +44,8 @@ export class RouterClock {
   #rounds = 0
   #failures = 0
   #latest = 0
+  #pause = FIRST_PAUSE
+  #pausedUntil: Millis | undefined
   /** Time of the last question of duplicate address detection; `undefined` if the clock has not sent one. */
   #detectedAt: Millis | undefined
   /** True from a withdrawal until the clock starts again or the guardian watches the deadline itself. */
@@ -77,7 +85,7 @@ export class RouterClock {
   isUnconfirmed(now: Millis): boolean {
     if (this.#unconfirmedUntil === undefined || now < this.#unconfirmedUntil) return false
     // A reading that finds a round confirms the order.
-    return this.#made !== undefined && this.#guardian.clock?.read(this.slot).sent === this.#before.sent
+    return this.#made !== undefined && this.#look()?.sent === this.#before.sent
   }
 
   /** Number of rounds that the clock has sent for this router. */
@@ -133,15 +141,14 @@ export class RouterClock {
 
   /** Returns the new rounds of the clock; `undefined` if there are none, or if the clock does not run. */
   read(): ClockNews | undefined {
-    const { clock } = this.#guardian
-    return clock === undefined || this.#made === undefined ? undefined : this.#newsIn(clock.read(this.slot))
+    const reading = this.#made === undefined ? undefined : this.#look()
+    return reading && this.#newsIn(reading)
   }
 
   /** Returns true once, when the clock has ended the round that kept it busy. */
   takeFreed(now: Millis): boolean {
-    const { clock } = this.#guardian
     if (this.#lookAt === undefined || now < this.#lookAt) return false
-    if (clock?.read(this.slot).isBusy === true) {
+    if (this.#look()?.isBusy === true) {
       this.#lookAt = plus(now, LOOK)
       return false
     }
@@ -161,10 +168,26 @@ export class RouterClock {
     return this.#made === undefined ? undefined : this.#coverAt(this.#made)
   }
 
+  /** True if the clock has stopped by itself. */
+  get hasStopped(): boolean {
+    return this.#made !== undefined && this.#look()?.isStopped === true
+  }
+
+  /** Keeps the clock from being started for a time, which doubles each time until the clock runs well. */
+  pause(now: Millis): void {
+    this.#pausedUntil = plus(now, this.#pause)
+    this.#pause = millis(Math.min(2 * this.#pause, LAST_PAUSE))
+  }
+
+  /** Tells whether the clock may not be started yet. */
+  isPaused(now: Millis): boolean {
+    return this.#pausedUntil !== undefined && now < this.#pausedUntil
+  }
+
   /** Tells whether the clock has stopped by itself, or has not sent its rounds. */
   isLate(now: Millis): boolean {
     if (this.#made === undefined) return false
-    return this.#guardian.clock?.read(this.slot).isStopped === true || now >= this.#coverAt(this.#made)
+    return this.hasStopped || now >= this.#coverAt(this.#made)
   }
 
   /** Greatest lateness of a round in milliseconds. */
@@ -178,8 +201,15 @@ export class RouterClock {
   }
 
   #coverAt({ interval, order }: MadeOrder): Millis {
-    const sentAt = this.#guardian.clock?.read(this.slot).sentAt ?? order.sentAt
+    const sentAt = this.#look()?.sentAt ?? order.sentAt
     return plus(sentAt, COVER * centisToMillis(interval))
+  }
+
+  /** Reads the slot. A reading ends the measurement of the lateness, so each one counts. */
+  #look(): ClockReading | undefined {
+    const reading = this.#guardian.clock?.read(this.slot)
+    if (reading !== undefined) this.#latest = Math.max(this.#latest, reading.latest)
+    return reading
   }
 
   #newsIn({ failed, latest, sent, sentAt }: ClockReading): ClockNews | undefined {
@@ -192,6 +222,7 @@ export class RouterClock {
     if (made === undefined || sentAt === undefined || rounds <= 0) return undefined
     this.#unconfirmedUntil = undefined
     this.#counted = total
+    if (total >= GOOD) this.#pause = FIRST_PAUSE
     this.#rounds += rounds
     const { detection, interval } = made
     if (detection !== undefined) {
