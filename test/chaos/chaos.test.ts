@@ -34,21 +34,24 @@ const judgeWhole = (what: string, { loss, result }: { readonly result: ChaosResu
     loss,
   })
 
-describeNetns('chaos', () => {
-  test(`every kind of it, seed ${SEED}: one node answers, within the bound of each fault`, {
+describeNetns('the chaos suite', () => {
+  test(`finds one answering node within the bound of every kind of fault (seed ${SEED})`, {
     timeout: 300_000,
   }, async () => {
     const plan = makePlan({ seed: SEED, seconds: 30, atLeast: KINDS.length })
-    expect(new Set(plan.faults.map(({ kind }) => kind)).size, 'kinds of faults').toBe(KINDS.length)
+    expect(new Set(plan.faults.map(({ kind }) => kind)).size, 'kinds of faults in the plan').toBe(KINDS.length)
     const whole = await runWhole(plan)
     const { result } = whole
     console.log(markdown([result]))
-    expect(result.injected.length, 'faults injected').toBe(plan.faults.length)
+    expect(result.injected.length, 'faults that were injected').toBe(plan.faults.length)
     const missed = result.injected
       .filter(({ hit }) => !hit)
       .map(({ fault }) => `#${fault.id} ${fault.node} ${fault.kind}`)
     // Only a holder's address can be deleted, and the earlier faults decide which node is the holder.
-    expect(missed.length, `of ${plan.faults.length} faults these met nobody: ${missed}`).toBeLessThanOrEqual(3)
+    expect(
+      missed.length,
+      `faults of ${plan.faults.length} that found no process or address: ${missed}`,
+    ).toBeLessThanOrEqual(3)
     judgeWhole('bounds of the faults', whole)
   })
 
@@ -75,7 +78,7 @@ describeNetns('chaos', () => {
       plan: { kinds: ['freeze engine'], nodes: ['r2', 'r3'], ms: [400, 560], seconds: 12 },
     },
   ]
-  test.each(cases)('sees $sees: without the $net', { timeout: 300_000 }, async ({ net, plan: options }) => {
+  test.each(cases)('sees $sees without the $net', { timeout: 300_000 }, async ({ net, plan: options }) => {
     const planOf = (seed: number) => makePlan({ seed, seconds: 4, overlaps: false, ...options })
     judgeWhole('bounds with every net', await runWhole(planOf(1)))
     // On a busy machine, a node can be frozen for longer than the plan says, and then does not need this net.

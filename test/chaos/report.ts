@@ -1,4 +1,4 @@
-/** A chaos run as Markdown and as JSON. Decides what a reader is shown; refuses to know how it was measured. */
+/** A chaos run as Markdown and as JSON. Decides what a reader is shown; does not know how it was measured. */
 import { boundOf } from '../judge/bounds.ts'
 import { boundsTable, describe, inWords, isNear, kindTable } from '../judge/report.ts'
 import { accidentOf, chaosRules, circumstancesOf } from './bounds.ts'

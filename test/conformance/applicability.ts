@@ -56,9 +56,11 @@ export function sortVectors<V extends { id: string; title?: string | undefined }
  * vectors.
  */
 export function declareApplicability<V extends { id: string }>(all: readonly V[], sorted: Applicability<V>): void {
-  test('every vector is either run or listed as not applicable', () => {
+  test('every vector of the file is either run or listed as not applicable', () => {
     const ids = [...sorted.run.map(([, v]) => v.id), ...sorted.listed.map(([, v]) => v.id)]
-    expect([...ids].sort(), 'ids run or listed, against ids in the file').toEqual(all.map((v) => v.id).sort())
+    expect([...ids].sort(), 'ids that are run or listed, compared with the ids in the file').toEqual(
+      all.map((v) => v.id).sort(),
+    )
     expect(new Set(ids).size, 'ids used twice').toBe(ids.length)
     expect(sorted.run.length, 'vectors run').toBeGreaterThan(sorted.listed.length)
   })

@@ -71,11 +71,11 @@ function check(vector: L2Vector): void {
 const all = l2Vectors()
 const sorted = sortVectors(all, whyNotL2)
 
-describe('l2', () => {
-  test.each(sorted.run)('%s', (_, vector) => check(vector))
+describe('the link-layer addresses and frames of the vectors', () => {
+  test.each(sorted.run)('are those of vector %s', (_, vector) => check(vector))
   declareApplicability(all, sorted)
 
-  test.for(sorted.listed)('not applicable: %s (%3$s)', ([, vector, reason]) => {
+  test.for(sorted.listed)('do not apply to vector %s (%3$s)', ([, vector, reason]) => {
     expect(whyNotL2(vector)).toBe(reason)
   })
 

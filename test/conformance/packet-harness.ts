@@ -133,10 +133,10 @@ function check(vector: PacketVector): void {
   const received = receiveVector(vector)
   const { checksum_matches, decoded, reason, result } = vector.expect
   if (result !== 'accept') {
-    expect(received, `${vector.id}: what receive() made of it`).toMatchObject({ kind: 'discarded', reason })
+    expect(received, `${vector.id}: outcome of receive()`).toMatchObject({ kind: 'discarded', reason })
     return
   }
-  expect(received, `${vector.id}: what receive() made of it`).toMatchObject({ kind: 'accepted' })
+  expect(received, `${vector.id}: outcome of receive()`).toMatchObject({ kind: 'accepted' })
   if (received.kind !== 'accepted') return
   const { advertisement } = received
   expect(fieldsOf(vector), `${vector.id}: fields of the message`).toEqual(decoded)
@@ -156,11 +156,11 @@ function check(vector: PacketVector): void {
 export function declarePacketFile(name: string): readonly PacketVector[] {
   const all = packetVectors(name)
   const sorted = sortVectors(all, whyNotPacket)
-  describe(`${name}, profile rfc9568`, () => {
-    test.each(sorted.run)('%s', (_, vector) => check(vector))
+  describe(`receive() with profile rfc9568, for the packets of ${name}`, () => {
+    test.each(sorted.run)('has the outcome of vector %s', (_, vector) => check(vector))
     declareApplicability(all, sorted)
-    // They must do no harm: no packet from the network throws.
-    test.for(sorted.listed)('not applicable: %s (%3$s)', ([, vector, reason]) => {
+    // These vectors must do no harm: no packet from the network may cause an exception.
+    test.for(sorted.listed)('throws no exception for vector %s, which does not apply (%3$s)', ([, vector, reason]) => {
       expect(whyNotPacket(vector)).toBe(reason)
       expect(['accepted', 'discarded']).toContain(receiveVector(vector).kind)
     })

@@ -6,7 +6,7 @@ import { declarePacketFile, fieldsOf, receiveVector } from './packet-harness.ts'
 const all = declarePacketFile('packets-captured')
 const applicable = all.filter((vector) => whyNotPacket(vector) === undefined)
 
-describe('packets-captured, as deployed', () => {
+describe('a captured packet of keepalived or FRR', () => {
   test.each(applicable.map((vector) => [vector.id, vector] as const))(
     '%s is accepted with the default profile',
     (_, vector) => {

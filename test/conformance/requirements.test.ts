@@ -40,7 +40,7 @@ function vectorIds(cell: string): string[] {
   })
 }
 
-test('every requirement of the vectors is listed', () => {
+test('the tables of the documentation list every requirement of the vectors', () => {
   const missing = vectors.flatMap(({ id, requirements }) =>
     requirements.filter((one) => !listed.includes(one)).map((one) => `${one} of ${id}`),
   )
@@ -48,27 +48,27 @@ test('every requirement of the vectors is listed', () => {
   expect(vectors.length, 'vectors read').toBeGreaterThan(200)
 })
 
-test('a row claims only existing vectors that name its requirement', () => {
+test('a row of the tables claims only existing vectors that name its requirement', () => {
   const claims = rows.flatMap(({ requirement, vectors: ids }) => ids.map((id) => ({ id, requirement })))
   const wrong = claims.filter(({ id, requirement }) => requirementsOf.get(id)?.includes(requirement) !== true)
   expect(wrong).toEqual([])
   expect(claims.length, 'vectors claimed').toBeGreaterThan(200)
 })
 
-test('every row has its four columns, and no row occurs twice', () => {
+test('every row of the tables has its four columns, and no row occurs twice', () => {
   expect(rows.filter(({ columns, requirement }) => columns !== 4 || !/^VR-[A-Z0-9]+-\d+$/.test(requirement))).toEqual(
     [],
   )
   expect(listed.filter((id, i) => listed.indexOf(id) !== i)).toEqual([])
 })
 
-test('every file that a row names exists', () => {
+test('every file that a row of the tables names exists', () => {
   const paths = [...text.matchAll(/\b(?:test|src|docs)\/[\w./-]+\.(?:ts|md|json|txt)\b/g)].map(([path]) => path)
   expect(paths.length).toBeGreaterThan(20)
   expect([...new Set(paths)].filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
 })
 
-test('src/vrrp/fsm.ts cites every line of RFC 9568 §6.4 that the page names', () => {
+test('src/vrrp/fsm.ts cites every line of RFC 9568 §6.4 that docs/rfc9568.md names', () => {
   const table = text.slice(
     text.indexOf('| row | lines'),
     text.indexOf('| requirement | what', text.indexOf('| row | lines')),

@@ -40,7 +40,7 @@ function expected({ expect: lines, end_us }: TimelineVector, { weight }: Tracker
   })
 }
 
-describe('script vectors', () => {
+describe('the health of scripts in the vectors', () => {
   const { tolerance, vectors } = timelineVectors()
   const scripted = vectors.flatMap((vector) => {
     const [instance] = vector.config.instances
@@ -50,7 +50,7 @@ describe('script vectors', () => {
   })
 
   test.each(scripted.map((each) => [each.vector.id, each.vector.title, each] as const))(
-    '%s %s',
+    'is FAULT and restores the priority as in vector %s %s',
     (_id, _title, each) => {
       const wanted = expected(each.vector, each.tracker)
       expect(wanted.length, 'what the vector expects of health').toBeGreaterThan(0)
@@ -61,7 +61,7 @@ describe('script vectors', () => {
     },
   )
 
-  test('no script vector is left out', () => {
+  test('is tested with every vector that has one script', () => {
     expect(scripted.length, 'vectors with one script').toBeGreaterThanOrEqual(11)
   })
 })

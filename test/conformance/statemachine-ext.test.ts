@@ -34,23 +34,26 @@ function waitsFor({ config, events }: TimelineVector): string | undefined {
   return other === undefined ? undefined : 'a process that was stopped: fsm-returning.test.ts'
 }
 
-describe('statemachine-ext.json', () => {
+describe('the state machine with extensions', () => {
   const expressible = vectors.filter((vector) => waitsFor(vector) === undefined)
 
-  test.each(expressible.map((vector) => [vector.id, vector.title, vector] as const))('%s %s', (_id, _title, vector) => {
-    expect(differenceOf(vector), `timeline up to ${vector.end_us} us`).toEqual(NONE)
-  })
+  test.each(expressible.map((vector) => [vector.id, vector.title, vector] as const))(
+    'follows the timeline of vector %s %s',
+    (_id, _title, vector) => {
+      expect(differenceOf(vector), `timeline up to ${vector.end_us} us`).toEqual(NONE)
+    },
+  )
 
   const listed = vectors.flatMap((vector) => {
     const reason = waitsFor(vector)
     return reason === undefined ? [] : [[vector.id, vector.title, reason] as const]
   })
 
-  test.each(listed)('%s %s: listed: %s', (_id, _title, reason) => {
+  test.each(listed)('does not run vector %s %s, for the listed reason: %s', (_id, _title, reason) => {
     expect(reason).not.toBe('')
   })
 
-  test('every vector is either run or listed, and every vector without a missing part runs', () => {
+  test('runs or lists every vector, and runs every vector without a missing part', () => {
     expect(expressible.length + listed.length, 'vectors run and listed').toBe(vectors.length)
     for (const area of ['SX-PR', 'SX-OW', 'SX-UC', 'SX-IF', 'SX-SC', 'SX-SG', 'SX-GA', 'SX-MA']) {
       expect(
@@ -58,6 +61,6 @@ describe('statemachine-ext.json', () => {
         `${area} that do not run`,
       ).toEqual([])
     }
-    expect(expressible.length, 'two of three run').toBeGreaterThan(vectors.length * 0.66)
+    expect(expressible.length, 'vectors that run, which must be two of three').toBeGreaterThan(vectors.length * 0.66)
   })
 })

@@ -208,42 +208,45 @@ function timersOf(state: State): { adver: number | null; active_down: number | n
 const near = (expected: number | null, found: number | null) =>
   expected === null || found === null ? expected === found : Math.abs(expected - found) <= tolerance
 
-describe('statemachine-rfc.json', () => {
+describe('the state machine with profile rfc9568', () => {
   const applicable = vectors.filter((vector) => notApplicable(vector) === undefined)
 
-  test.each(applicable.map((vector) => [vector.id, vector.title, vector] as const))('%s %s', (_id, _title, vector) => {
-    const replay = new Replay(parametersOf(vector.config))
-    for (const one of vector.steps.map((unread) => vectorStep.parse(unread))) {
-      const happened = perform(replay, one)
-      compare(one, happened)
-      checkOrder(happened)
-      const when = `after ${JSON.stringify(one.event)} at ${one.at_us} us`
-      expect(replay.state.name.toLowerCase(), `state ${when}`).toBe(one.expect.state)
-      const found = timersOf(replay.state)
-      const wanted = one.expect.timers
-      expect(
-        near(wanted.adver, found.adver) && near(wanted.active_down, found.active_down),
-        `timers ${when}: expected ${JSON.stringify(wanted)}, found ${JSON.stringify(found)}`,
-      ).toBe(true)
-      const learned = one.expect.vars?.active_adver_interval_cs
-      // Only a Backup has an Active to learn from; the other states hold no interval that could be wrong (VR-TM-05).
-      if (learned !== undefined && replay.state.name === 'Backup') {
-        expect(replay.state.activeAdverInterval, `Active_Adver_Interval ${when}`).toBe(learned)
+  test.each(applicable.map((vector) => [vector.id, vector.title, vector] as const))(
+    'follows vector %s %s',
+    (_id, _title, vector) => {
+      const replay = new Replay(parametersOf(vector.config))
+      for (const one of vector.steps.map((unread) => vectorStep.parse(unread))) {
+        const happened = perform(replay, one)
+        compare(one, happened)
+        checkOrder(happened)
+        const when = `after ${JSON.stringify(one.event)} at ${one.at_us} us`
+        expect(replay.state.name.toLowerCase(), `state ${when}`).toBe(one.expect.state)
+        const found = timersOf(replay.state)
+        const wanted = one.expect.timers
+        expect(
+          near(wanted.adver, found.adver) && near(wanted.active_down, found.active_down),
+          `timers ${when}: expected ${JSON.stringify(wanted)}, found ${JSON.stringify(found)}`,
+        ).toBe(true)
+        const learned = one.expect.vars?.active_adver_interval_cs
+        // Only a Backup has an Active to learn from; the other states hold no interval that could be wrong (VR-TM-05).
+        if (learned !== undefined && replay.state.name === 'Backup') {
+          expect(replay.state.activeAdverInterval, `Active_Adver_Interval ${when}`).toBe(learned)
+        }
       }
-    }
-  })
+    },
+  )
 
   const listed = vectors.flatMap((vector) => {
     const reason = notApplicable(vector)
     return reason === undefined ? [] : [[vector.id, vector.title, reason] as const]
   })
 
-  test.each(listed)('%s %s: not applicable: %s', (_id, _title, reason) => {
+  test.each(listed)('does not run vector %s %s, which does not apply: %s', (_id, _title, reason) => {
     expect(reason).not.toBe('')
   })
 
-  test('every vector is either run or listed', () => {
+  test('runs or lists every vector', () => {
     expect(applicable.length + listed.length, 'vectors run and listed').toBe(vectors.length)
-    expect(applicable.length, 'most of the file runs').toBeGreaterThan(vectors.length * 0.8)
+    expect(applicable.length, 'vectors that run, which must be most of the file').toBeGreaterThan(vectors.length * 0.8)
   })
 })

@@ -60,16 +60,19 @@ const NOT_DONE: Readonly<Record<string, readonly ['fault' | 'warning', string]>>
   'SX-LT01': ['warning', '"timer_expired_backup" is not supported'],
 }
 
-describe('the extensions of keepalived under profile keepalived', () => {
+describe('the daemon with profile keepalived', () => {
   const rest = vectors.filter(({ id }) => ON_PURPOSE[id] === undefined && NOT_DONE[id] === undefined)
 
-  test.each(rest.map((vector) => [vector.id, vector.title, vector] as const))('%s %s', (_id, _title, vector) => {
-    const { routers } = readTimeline(vector)
-    expect([...routers.values()].flatMap(({ configuredFault }) => configuredFault ?? [])).toEqual([])
-    expect(differenceOf(vector, routers)).toEqual(NONE)
-  })
+  test.each(rest.map((vector) => [vector.id, vector.title, vector] as const))(
+    'follows the timeline of vector %s %s',
+    (_id, _title, vector) => {
+      const { routers } = readTimeline(vector)
+      expect([...routers.values()].flatMap(({ configuredFault }) => configuredFault ?? [])).toEqual([])
+      expect(differenceOf(vector, routers)).toEqual(NONE)
+    },
+  )
 
-  test.each(Object.entries(ON_PURPOSE))('%s differs by %j alone', (id, purposes) => {
+  test.each(Object.entries(ON_PURPOSE))('differs from vector %s by %j alone', (id, purposes) => {
     const vector = vectors.find((each) => each.id === id)
     if (vector === undefined) throw new Error(`There is no ${id}`)
     const { routers } = readTimeline(vector)
@@ -80,7 +83,7 @@ describe('the extensions of keepalived under profile keepalived', () => {
       expect(without(purposes.filter((each) => each !== purpose)), `with ${purpose}`).not.toEqual(NONE)
   })
 
-  test.each(Object.entries(NOT_DONE))('%s is not done: %j', (id, [kind, words]) => {
+  test.each(Object.entries(NOT_DONE))('reports the missing feature of vector %s: %j', (id, [kind, words]) => {
     const vector = vectors.find((each) => each.id === id)
     if (vector === undefined) throw new Error(`There is no ${id}`)
     const { routers, warnings } = readTimeline(vector)
@@ -89,7 +92,7 @@ describe('the extensions of keepalived under profile keepalived', () => {
     expect(faults.length, 'faults').toBe(kind === 'fault' ? routers.size : 0)
   })
 
-  test('docs/profiles.md lists every difference', () => {
+  test('has every difference listed in docs/profiles.md', () => {
     const page = readFileSync(join(import.meta.dirname, '../../docs/profiles.md'), 'utf8')
     const ids = [...page.matchAll(/SX-[A-Z]{2}\d\d/g)].map(([id]) => id)
     expect(ids.sort()).toEqual([...Object.keys(ON_PURPOSE), ...Object.keys(NOT_DONE)].sort())

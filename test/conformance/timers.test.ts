@@ -4,13 +4,13 @@ import { activeDownInterval, skewTime } from '../../src/vrrp/timers.ts'
 import { centis } from '../../src/wire/units.ts'
 import { timerVectors } from './vector-file.ts'
 
-describe('timers', () => {
+describe('Skew_Time and Active_Down_Interval', () => {
   const cases = timerVectors().map((vector) => {
     const { active_adver_interval_cs, priority, version } = vector.input
     return [`${vector.id} version ${version}, priority ${priority}, ${active_adver_interval_cs} cs`, vector] as const
   })
 
-  test.each(cases)('%s', (_, { expect: expected, input }) => {
+  test.each(cases)('are those of vector %s', (_, { expect: expected, input }) => {
     const interval = centis(input.active_adver_interval_cs)
     const skew = skewTime(input.priority, interval, input.version) * 1000
     const down = activeDownInterval(input.priority, interval, input.version) * 1000

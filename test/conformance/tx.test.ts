@@ -45,8 +45,8 @@ function priorityOf(vector: TxVector): number {
 const all = txVectors()
 const sorted = sortVectors(all, whyNotTx)
 
-describe('tx, profile rfc9568', () => {
-  test.each(sorted.run)('%s', (_, vector) => {
+describe('a sent advertisement with profile rfc9568', () => {
+  test.each(sorted.run)('has the octets of vector %s', (_, vector) => {
     const parameters = parametersOf(vector)
     const sent = advertisementDatagrams(parameters, priorityOf(vector)).map(({ bytes, destination }) => ({
       src: parameters.primaryAddress,
@@ -74,9 +74,12 @@ describe('tx, profile rfc9568', () => {
 
   declareApplicability(all, sorted)
 
-  test.for(sorted.listed)('not applicable: %s (%3$s)', ([, vector, reason]) => {
-    expect(whyNotTx(vector)).toBe(reason)
-    // Each router has one version, never both.
-    expect(advertisementDatagrams(parametersOf(vector), priorityOf(vector))).toHaveLength(1)
-  })
+  test.for(sorted.listed)(
+    'does not have the octets of vector %s, which does not apply (%3$s)',
+    ([, vector, reason]) => {
+      expect(whyNotTx(vector)).toBe(reason)
+      // Each router has one version, never both versions.
+      expect(advertisementDatagrams(parametersOf(vector), priorityOf(vector))).toHaveLength(1)
+    },
+  )
 })

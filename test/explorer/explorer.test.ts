@@ -19,42 +19,42 @@ import { SETTINGS, settingCalled } from './settings.ts'
 import { replay, storyOf } from './story.ts'
 import type { Setting } from './world.ts'
 
-/** Steps, and faults among them, in CI. A setting that begins without a running node has more beginnings. */
+/** Number of steps, and of faults among them, in CI. A setting that begins without a running node has more first steps. */
 const DEPTH = 8
 const FAULTS = 2
 const depthOf = ({ boots }: Setting) => (boots ? DEPTH - 2 : DEPTH)
 
 const named = (settings: readonly Setting[]) =>
   settings.filter(({ large }) => !large).map((setting) => [setting.name, setting] as const)
-/** Milliseconds; a test takes a second or two of CPU, on a machine that may be busy. */
+/** Limit in ms. A test takes a second or two of CPU, on a machine that may be busy. */
 const PATIENCE = 180_000
 
 test.each(named(SETTINGS))(
-  '%s: nothing is wrong within reach',
+  '%s: no reachable world breaks a property',
   (_, setting) => {
     const { counterexample, states } = explore(setting, { depth: depthOf(setting), faults: FAULTS })
     expect(counterexample && storyOf(setting, counterexample)).toBeUndefined()
-    // An explorer that cannot move would find nothing wrong, too.
+    // An explorer that cannot take a step would find nothing wrong either.
     expect(states).toBeGreaterThan(2_000)
   },
   PATIENCE,
 )
 
 test.each(named(SETTINGS.filter(({ boots }) => !boots)))(
-  '%s: nothing is wrong after any one fault, however long it goes on, and in any order of deliveries',
+  '%s: no world breaks a property after any single fault, in any number of steps and any order of deliveries',
   (_, setting) => {
     const limits = { depth: 200, faults: 1, states: 100_000 }
     const { counterexample, exhausted, longest, states } = explore(setting, limits)
     expect(counterexample && storyOf(setting, counterexample)).toBeUndefined()
-    expect(exhausted, `${states} worlds and no end`).toBe(true)
+    expect(exhausted, `whether all worlds were visited, after ${states} worlds`).toBe(true)
     const all = explore(setting, { ...limits, everyOrder: true })
-    expect(all.longest, 'with the orders that nobody notices').toEqual(longest)
+    expect(all.longest, 'longest times if orders without a visible difference are also tried').toEqual(longest)
     expect(all.states).toBeGreaterThan(states)
   },
   PATIENCE,
 )
 
-/** Setting in which each mutant is found, the most steps that this takes, and the finding. */
+/** Setting in which each mutant is found, the largest number of steps that this takes, and the text of the finding. */
 const SAFETY: readonly (readonly [string, string, number, RegExp])[] = [
   ['an Active that hears nobody', 'rfc9568-distinct', 9, /are Active and hear each other/],
   ['an Active that never yields to an equal', 'holdfast-equal', 8, /are Active and hear each other/],
@@ -70,7 +70,7 @@ const LIVENESS: typeof SAFETY = [
   ['a Backup that waits for ever', 'holdfast-preempt-delay', 9, /no rest/],
 ]
 
-describe('the explorer finds a wrong state machine', () => {
+describe('the explorer finds a wrong state machine in which', () => {
   const found = (name: string, where: string, steps: number, what: RegExp, safetyOnly: boolean) => {
     const machine = MUTANTS[name]
     if (machine === undefined) throw new Error(`Cannot find mutant "${name}"`)
@@ -81,26 +81,27 @@ describe('the explorer finds a wrong state machine', () => {
     expect(counterexample.what, story).toMatch(what)
     expect(replay(story, machine), story).toBeDefined()
   }
-  test.each(SAFETY)('two nodes are Active together: %s', (name, where, steps, what) =>
+  test.each(SAFETY)('two nodes are Active together, because of %s', (name, where, steps, what) =>
     found(name, where, steps, what, true),
   )
-  test.each(LIVENESS)('no node becomes Active, or the world does not come to rest: %s', (name, where, steps, what) =>
-    found(name, where, steps, what, false),
+  test.each(LIVENESS)(
+    'no node becomes Active, or the world does not come to rest, because of %s',
+    (name, where, steps, what) => found(name, where, steps, what, false),
   )
 })
 
 const STORIES = join(import.meta.dirname, 'stories')
 
-test.each(readdirSync(STORIES))('%s: the story no longer ends in a wrong world', (file) => {
+test.each(readdirSync(STORIES))('the story %s no longer ends in a wrong world', (file) => {
   const text = readFileSync(join(STORIES, file), 'utf8')
   expect(replay(text), text).toBeUndefined()
 })
 
 /**
- * Worlds are compared with now = 0 and without old moments. So the state machine has to give the same result for a
- * state and its canonical form, at every time of day.
+ * Two worlds are compared with now = 0 and without old times. So the state machine must give the same outcome for a state and its canonical
+ * form, at every time of day.
  */
-test('the state machine treats a state and its canonical form alike', () => {
+test('the state machine has the same outcome for a state and its canonical form', () => {
   let asked = 0
   const doubting =
     (setting: Setting): Machine =>

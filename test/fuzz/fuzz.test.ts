@@ -7,16 +7,16 @@ import { TARGETS } from './targets.ts'
 
 const SEED = Number(process.env.FUZZ_SEED ?? 1)
 
-describe('no input of the short run fails', () => {
+describe('no input of the short fuzzing run fails for the target', () => {
   test.each(TARGETS.map((target) => [target.name, target] as const))('%s', (_, target) => {
     const { failures, outcomes } = fuzz(target, { seed: SEED, inputs: target.short })
     expect(failures.map(({ message, small }) => `${message} ${Buffer.from(small).toString('base64')}`)).toEqual([])
-    // A target that refuses every input at its first check has tried nothing.
+    // A target that refuses every input at its first check would have tested nothing.
     expect(outcomes.size).toBeGreaterThan(4)
   })
 })
 
-describe('an input that once failed does not fail', () => {
+describe('an input that once failed does not fail again', () => {
   test.each(regressions().map(({ target, name, input }) => [`${target}: ${name}`, target, input] as const))(
     '%s',
     (_, name, input) => {
@@ -27,7 +27,7 @@ describe('an input that once failed does not fail', () => {
   )
 })
 
-test('a fault is found, shrunk and reported once', () => {
+test('the fuzzer finds, shrinks and reports a fault once', () => {
   const target: Target = {
     ...{ name: 'example', corpus: () => [octets('some words')], words: [octets('bug')], largest: 100, short: 0 },
     examine(input) {
@@ -40,7 +40,7 @@ test('a fault is found, shrunk and reported once', () => {
   expect(failures[0]?.message).toBe('Error: there is a fault in 3 octets')
 })
 
-test('the same seed gives the same inputs', () => {
+test('the fuzzer makes the same inputs from the same seed', () => {
   const seen = [1, 1, 2].map((seed) => {
     const inputs: string[] = []
     const target: Target = {

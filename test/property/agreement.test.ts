@@ -51,7 +51,7 @@ const outside: fc.Arbitrary<AgentEvent> = fc.oneof(
     return { kind: 'engineConnected', configured, ...sight }
   }),
 )
-/** Answers come late, twice, and unasked. */
+/** Answers of the engine, which may be late, repeated or unrequested. */
 const answer = fc.constantFrom<AgentEvent>(
   { kind: 'engineAccepted' },
   { kind: 'engineRefused', problems: ['no such interface'] },
@@ -65,7 +65,7 @@ const step = fc.record({
 class Watched extends PlayedAgent {
   now = T
 
-  /** `isWarm`: the agent has handed over already. */
+  /** Starts the agent. `isWarm`: the agent has already handed a configuration over. */
   constructor(isWarm: boolean) {
     super(T, start())
     this.answer = undefined
@@ -80,12 +80,12 @@ class Watched extends PlayedAgent {
     const orders = this.hear(this.now, event).filter(({ kind }) => kind === 'handOver')
     const listens = event.kind === 'engineConnected' || (connected && event.kind !== 'engineLost')
     const isFree = awaited === undefined || /^engine/.test(event.kind)
-    expect(orders.length, 'hand-overs of one event').toBeLessThanOrEqual(1)
+    expect(orders.length, 'configurations that the agent handed over because of one event').toBeLessThanOrEqual(1)
     if (orders.length > 0)
       expect({ listens, isFree }, `handed over at ${event.kind}`).toEqual({ listens: true, isFree: true })
   }
 
-  /** Runs the agent when it wants to run; `answers`: its engine accepts. */
+  /** Runs the agent at the times that it asks for. `answers`: its engine accepts each configuration. */
   pass(wait: number, answers = false): void {
     const end = this.now + wait
     for (let turns = 0; ; turns++) {
@@ -103,7 +103,7 @@ class Watched extends PlayedAgent {
 const words = (steps: readonly { readonly wait: number; readonly event: AgentEvent }[]) =>
   steps.map(({ wait, event }) => `${wait} ms ${JSON.stringify(event).slice(0, 200)}`).join('\n')
 
-test('orders come in order, and in the end the known configuration is in force', () => {
+test('an agent hands configurations over in order, and in the end the known configuration is in force', () => {
   forAll(500, [fc.boolean(), fc.array(step, { maxLength: 40 })], (isWarm, steps) => {
     const agent = new Watched(isWarm)
     for (const { wait, event } of steps) {

@@ -87,18 +87,18 @@ const frames = families
     frame: familyOf(claim.address) === 'ipv4' ? gratuitousArp(claim) : neighborAdvertisement(claim),
   }))
 
-describe('claims', () => {
-  test('an announcement of the codec is read back as the same claim', () => {
+describe('the reader of address claims', () => {
+  test('reads an announcement of the codec as the same claim', () => {
     forAll(100, [frames], ({ claim, frame }) => {
       expect(announcementIn(frame)).toEqual(claim)
     })
   })
 
-  test('announcementIn never throws, on any octets', () => {
+  test('never throws, on any octets', () => {
     forAll(2000, [fc.uint8Array({ maxLength: 200 })], (bytes) => void announcementIn(bytes))
   })
 
-  test('announcementIn never throws, on anything that resembles a frame', () => {
+  test('never throws, on octets that resemble a frame', () => {
     const damaged = frames.chain(({ frame }) => damage(frame))
     forAll(2000, [damaged], (bytes) => void announcementIn(bytes))
   })

@@ -57,7 +57,7 @@ const yamlish = fc.array(
   { maxLength: 60 },
 )
 
-describe('never throws', () => {
+describe('the parser of configurations', () => {
   test('parsing never throws on any string', () => forAll(100, [fc.string({ unit: 'binary', maxLength: 300 })], answer))
 
   test('parsing never throws on text that resembles YAML', () => {
@@ -88,8 +88,8 @@ describe('never throws', () => {
   })
 })
 
-describe('durations', () => {
-  test('whole centiseconds from 10ms to 40.95s are read exactly, in every spelling', () => {
+describe('a duration in a configuration', () => {
+  test('is read exactly for all whole centiseconds from 10ms to 40.95s, in every spelling', () => {
     forAll(500, [fc.integer({ min: 1, max: 4095 })], (centis) => {
       const spellings = [`${centis * 10}ms`, `${(centis / 100).toFixed(2)}s`, formatDuration(centis * 10)]
       expect(spellings.map(parseDuration)).toEqual([centis * 10, centis * 10, centis * 10])
@@ -97,9 +97,9 @@ describe('durations', () => {
   })
 })
 
-describe('weights', () => {
+describe('an effective priority', () => {
   const contribution = fc.record({ weight: fc.integer({ min: -253, max: 253 }), up: fc.boolean() })
-  test('priorities stay within 1 to 254, do not depend on the order of weights, and lose a removed weight completely', () => {
+  test('stays within 1 to 254, does not depend on the order of weights, and loses a removed weight completely', () => {
     forAll(100, [fc.integer({ min: 1, max: 254 }), fc.array(contribution), contribution], (base, list, extra) => {
       const before = effectivePriority(base, list)
       const after = effectivePriority(base, [...list, extra])
@@ -121,10 +121,10 @@ describe('the difference between two configurations', () => {
     return result.config
   }
 
-  test('the difference names every router once with its change, whatever the order', () => {
+  test('names every router once with its change, whatever the order', () => {
     fc.assert(
       fc.property(
-        // The last router stays, so that neither file is empty.
+        // The last router stays in both files, so neither file is empty.
         fc.array(fc.tuple(kind, fc.boolean(), fc.nat()), { maxLength: 12 }),
         (plan) => {
           const all = [...plan, ['none', false, 0] as const].map(([what, isIpv6, order], i) => {

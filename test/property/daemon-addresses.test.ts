@@ -49,7 +49,7 @@ function perform(world: FakeWorld, what: string): void {
   }
 }
 
-test('kernel, state and status agree when the changes have ended', () => {
+test('kernel, state and status agree after other programs have changed the addresses', () => {
   forAll(300, [fc.array(action, { maxLength: 25 }), fc.constantFrom(128, 255)], (actions, priority) => {
     const world = new FakeWorld([{ ...ROUTER, priority, ownAddresses: 'installed' }]).start()
     for (const one of actions) perform(world, one)

@@ -142,7 +142,7 @@ function live(
   expect(node.openSockets, storyOf(world, [...done, 'stop()', 'close()'])).toBe(0)
 }
 
-test('no VIP is left behind or lost by any change, and the daemon ends in order', () => {
+test('no change of the network leaves or loses a VIP, and the daemon ends in good order', () => {
   forAll(300, [fc.array(action, { minLength: 10, maxLength: 40, size: 'max' })], (actions) =>
     live(actions, (node, done) => {
       if (node.world.holdNotifications) return
@@ -153,7 +153,7 @@ test('no VIP is left behind or lost by any change, and the daemon ends in order'
   )
 }, 60_000)
 
-test('the daemon ends in order after failed requests, too', () => {
+test('the daemon also ends in good order after failed requests to the kernel', () => {
   const actions = fc.array(fc.oneof({ weight: 7, arbitrary: action }, { weight: 1, arbitrary: failing }), {
     minLength: 10,
     maxLength: 40,

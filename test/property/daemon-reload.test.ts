@@ -104,7 +104,7 @@ function nodeAddressTo(to: number): Action<FakeWorld> {
   }
 }
 
-test('no reload loses an address, leaves one behind, or gives one to two', () => {
+test('no reload loses an address, leaves a removed address, or gives one address to two routers', () => {
   forAll(600, [configuration, fc.array(action, { maxLength: 30 })], (first, actions) => {
     const world = new FakeWorld(first.routers, { syncGroups: first.syncGroups }).start()
     for (const [i, act] of actions.entries()) {

@@ -256,8 +256,8 @@ class Walk {
   }
 }
 
-describe('step', () => {
-  test('the invariants hold for any events from the beginning and any parameters', () => {
+describe('the state machine', () => {
+  test('keeps its invariants for any events from the start and any parameters', () => {
     forAll(3000, [parameters, fc.array(move, { minLength: 1, maxLength: 60 })], (told, moves) => {
       const walk = new Walk(told)
       walk.post({ kind: 'startup' })

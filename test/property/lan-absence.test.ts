@@ -71,11 +71,13 @@ describe.each(INTERVALS)('advertisements every %i cs', (centis) => {
         const back = lan.now
         lan.run(RETURN)
         expect(lan.node('a').state.name).toBe('Backup')
-        expect(saidBy(lan, 'a', back), 'what "a" says on its return').toEqual([])
+        expect(saidBy(lan, 'a', back), 'packets of "a" on its return').toEqual([])
         expect(lan.longest(several, since), 'ms with two answering').toBe(0)
         // Line (470): the better node follows after a whole Active_Down_Interval.
         lan.runUntil('"a" to have everything', () => lan.isAll(['a']), 5 * interval)
-        expect(lan.now - back, 'ms until it is Active again').toBeGreaterThan(3 * interval - RETURN)
+        expect(lan.now - back, 'ms from the return of "a" until it is Active again').toBeGreaterThan(
+          3 * interval - RETURN,
+        )
         lan.run(10 * interval)
         expect(lan.longest(several, since), 'ms with two answering').toBeLessThanOrEqual(HANDOVER)
         expect(lan.isAll(['a'])).toBe(true)
@@ -93,11 +95,13 @@ describe.each(INTERVALS)('advertisements every %i cs', (centis) => {
       lan.run(away - 0.001)
       expect(lan.holders, 'its cleanup plan was executed').toEqual([])
       const took = lan.runUntil('"a" to have everything', () => lan.isAll(['a']), RETURN + 1)
-      expect(took, 'ms: not before it has listened').toBeGreaterThan(RETURN - 0.01)
+      expect(took, 'ms from the return of "a" to its answer, which come after it has listened').toBeGreaterThan(
+        RETURN - 0.01,
+      )
     })
   })
 
-  test('a lone node whose guardian slept as well removes the address and takes it back, once', () => {
+  test('a lone node whose guardian also slept removes the address and gets it back, once', () => {
     const lan = settled(centis, alone)
     told(lan, () => {
       const since = lan.now
@@ -105,7 +109,7 @@ describe.each(INTERVALS)('advertisements every %i cs', (centis) => {
       lan.run(away + RETURN + 1)
       expect(lan.isAll(['a'])).toBe(true)
       lan.run(10 * interval + 100)
-      expect(lan.isAll(['a']), 'the guardian that wakes later executes nothing').toBe(true)
+      expect(lan.isAll(['a']), 'whether "a" has every address after its guardian woke later').toBe(true)
       expect(lan.notes.filter(({ at, text }) => at >= since && text.includes('installs')).length).toBe(1)
     })
   })
@@ -124,7 +128,7 @@ describe.each(INTERVALS)('advertisements every %i cs', (centis) => {
         lan.run(long)
         const lifetime = Math.max(2000, Math.ceil((3 + 56 / 256) * interval))
         expect(lan.longest(several, since), 'ms with two answering').toBeLessThan(Math.ceil(lifetime / 1000) * 1000)
-        expect(lan.holders, 'the kernel has taken it off').toEqual(['b'])
+        expect(lan.holders, 'nodes that answer after the kernel removed the address of "a"').toEqual(['b'])
         const back = lan.now
         lan.run(RETURN)
         expect(saidBy(lan, 'a', back).filter(({ text }) => !text.includes('sends 0'))).toEqual([])
@@ -156,7 +160,7 @@ describe.each(INTERVALS)('advertisements every %i cs', (centis) => {
       lan.freeze('a', away)
       lan.cutOneWay('b', 'a')
       lan.run(6 * interval)
-      expect(lan.holders, '"b" has taken over, and "a" has not heard of it').toEqual(['b'])
+      expect(lan.holders, 'nodes that answer after "b" has taken over unnoticed by "a"').toEqual(['b'])
       lan.freeze('b', away, away)
       lan.healAll()
       lan.run(2 * interval + RETURN)
@@ -167,14 +171,17 @@ describe.each(INTERVALS)('advertisements every %i cs', (centis) => {
     })
   })
 
-  test('a queue that was too small is no proof of an absent Active', () => {
+  test('an overflow of the receive queue is no proof that the Active is absent', () => {
     const lan = settled(centis, alone)
     told(lan, () => {
       lan.freeze('a', away)
       lan.run(away - 0.001)
       for (const member of lan.node('a').members) member.lost = true
       lan.run(2 * interval)
-      expect(lan.node('a').state.name, 'it listens for an Active_Down_Interval').toBe('Backup')
+      expect(
+        lan.node('a').state.name,
+        'state of "a" after the overflow, which listens for an Active_Down_Interval',
+      ).toBe('Backup')
       lan.runUntil('"a" to have everything', () => lan.isAll(['a']), 2 * interval)
     })
   })
@@ -182,7 +189,7 @@ describe.each(INTERVALS)('advertisements every %i cs', (centis) => {
 
 /** A longer freeze ends with the kernel's lifetime. */
 test.each([1, 10])(
-  'both frozen for a moment (%i cs): the address is removed in the turn in which the engine wakes',
+  'if engine and guardian are frozen for a moment, the woken engine removes the address in its first turn (%i cs)',
   (centis) => {
     const interval = centis * 10
     const lan = settled(centis)
@@ -190,7 +197,7 @@ test.each([1, 10])(
       const long = 4 * interval
       lan.freeze('a', long, long + 30)
       lan.run(long - 0.001)
-      expect(lan.holders, 'nobody has acted for "a"').toEqual(['a', 'b'])
+      expect(lan.holders, 'nodes that answer while engine and guardian of "a" are frozen').toEqual(['a', 'b'])
       lan.run(0.002)
       expect(lan.holders).toEqual(['b'])
       const since = lan.now
@@ -207,7 +214,7 @@ const freeze = fc.record({
   wait: fc.integer({ min: 0, max: 100 }),
 })
 
-describe('any engines frozen at any time, on a LAN that works', () => {
+describe('any engines frozen at any time, on a LAN without other faults', () => {
   const spec = fc.record({
     interval: fc.constantFrom(...INTERVALS),
     members: fc.constantFrom(undefined, GROUP),
@@ -260,7 +267,7 @@ describe('any engines frozen at any time, on a LAN that works', () => {
     })
   })
 
-  test('without guardians two nodes answer for longer, so the model can show it', () => {
+  test('without guardians two nodes answer for longer, which the model shows', () => {
     const frozen = [{ who: 0, engine: 100, wait: 100 }]
     const given = { interval: 100, members: undefined, lateness: 0, seed: 1, peers: false, preempt: true } as const
     expect(outcome(given, frozen, false).two, 'ms with two answering').toBeGreaterThan(5000)

@@ -120,8 +120,8 @@ function calm(lan: VirtualLan, interval: number): void {
 
 const story = (lan: VirtualLan) => lan.notes.map(({ at, node, text }) => `${at.toFixed(3)} ${node} ${text}`).join('\n')
 
-describe('sync groups after any accidents', () => {
-  test('exactly one node has everything, within two Active_Down_Intervals, and keeps it', () => {
+describe('a LAN of sync groups after any accidents', () => {
+  test('gives all addresses to exactly one node within two Active_Down_Intervals, and that node keeps them', () => {
     forAll(500, [spec, fc.array(accident, { maxLength: 20 })], (lanSpec, accidents) => {
       const lan = new VirtualLan(lanSpec)
       const interval = lanSpec.interval * 10
@@ -151,7 +151,7 @@ describe('sync groups after any accidents', () => {
   })
 })
 
-describe('equal groups whose addresses are ordered differently', () => {
+describe('equal sync groups whose addresses have different orders', () => {
   const nodes = [
     { name: 'a', priority: 100 },
     { name: 'b', priority: 100 },
@@ -174,7 +174,7 @@ describe('equal groups whose addresses are ordered differently', () => {
     }
   }
 
-  test('one group stays: no router is without a holder for a moment, and two own for less than an interval', () => {
+  test('agree on one group after a heal: no router is ever without a holder, and two holders last less than an interval', () => {
     for (let seed = 1; seed <= 40; seed++) {
       const { nobody, several } = healed(true, seed)
       expect(nobody, `ms without a holder, seed ${seed}`).toBe(0)
@@ -182,7 +182,7 @@ describe('equal groups whose addresses are ordered differently', () => {
     }
   })
 
-  test('without groupTie both groups step down for a whole Active_Down_Interval', () => {
+  test('both step down for a whole Active_Down_Interval without groupTie', () => {
     const outages = Array.from({ length: 40 }, (_, i) => healed(false, i + 1).nobody)
     expect(outages.filter((ms) => ms > 3000).length, 'heals with an outage').toBeGreaterThan(20)
   })

@@ -100,7 +100,7 @@ function check(lan: VirtualLan, body: () => void): void {
   }
 }
 
-describe('after any accidents', () => {
+describe('a LAN of single routers after any accidents', () => {
   test.each([
     ['the highest priority', true],
     ['somebody (Preempt_Mode False)', false],
@@ -138,8 +138,8 @@ describe('after any accidents', () => {
   })
 })
 
-describe('on a LAN that loses nothing', () => {
-  test('two nodes are Active no longer than one exchange, and two answer no longer than Leaving allows', () => {
+describe('a LAN that loses no packet', () => {
+  test('has two Actives no longer than one exchange, and two nodes that answer no longer than Leaving allows', () => {
     const harmless = accident.filter(({ kind }) => !['cut', 'heal', 'cutOneWay', 'stall', 'loss'].includes(kind))
     forAll(400, [spec(true), fc.array(harmless, { maxLength: 25 })], (lanSpec, accidents) => {
       const lan = new VirtualLan(lanSpec)
@@ -163,24 +163,27 @@ describe('on a LAN that loses nothing', () => {
     })
   })
 
-  test.each(PROFILES)('%s: from a cold start the highest priority wins, of equals the highest address', (profile) => {
-    forAll(200, [spec(true)], (lanSpec) => {
-      const lan = new VirtualLan({ ...lanSpec, profile })
-      check(lan, () => {
-        lan.startAll()
-        lan.run(4.1 * lanSpec.interval * 10 + 15)
-        const best = [...lan.nodes].sort(
-          (a, b) =>
-            b.parameters.priority - a.parameters.priority ||
-            compareAddresses(b.parameters.primaryAddress, a.parameters.primaryAddress),
-        )[0]
-        expect(lan.active, 'who is Active').toEqual([best?.name])
+  test.each(PROFILES)(
+    'elects the highest priority from a cold start, and among equals the highest address (%s)',
+    (profile) => {
+      forAll(200, [spec(true)], (lanSpec) => {
+        const lan = new VirtualLan({ ...lanSpec, profile })
+        check(lan, () => {
+          lan.startAll()
+          lan.run(4.1 * lanSpec.interval * 10 + 15)
+          const best = [...lan.nodes].sort(
+            (a, b) =>
+              b.parameters.priority - a.parameters.priority ||
+              compareAddresses(b.parameters.primaryAddress, a.parameters.primaryAddress),
+          )[0]
+          expect(lan.active, 'who is Active').toEqual([best?.name])
+        })
       })
-    })
-  })
+    },
+  )
 })
 
-describe('equal priorities, three nodes', () => {
+describe('three nodes of equal priority', () => {
   const nodes = [1, 2, 3].map((host) => ({ name: `n${host}`, priority: 100, host: host * 9 }))
 
   /** Returns how many of `moves` silent deaths had one successor and no second Active. */
@@ -209,7 +212,7 @@ describe('equal priorities, three nodes', () => {
     expect(singleMoves(true, interval, late, 100)).toBeGreaterThanOrEqual(95)
   })
 
-  test('without known peers the successors collide, so the stagger prevents it', () => {
+  test('collide as successors without known peers, which the stagger otherwise prevents', () => {
     expect(singleMoves(false, 100, 0.4, 100)).toBeLessThan(60)
   })
 })

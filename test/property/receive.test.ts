@@ -1,4 +1,4 @@
-/** `receive` against anything: it never throws, and no single flipped bit passes unnoticed. */
+/** Property tests of `receive`: it never throws, and no single flipped bit stays unnoticed. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DISCARD_REASONS } from '../../src/vrrp/advertisement.ts'

@@ -134,7 +134,7 @@ const TRANSITIONS = [
   'Active advertisementReceived → Backup',
 ]
 
-test('with profile holdfast it is not: the comparison sees an extension', () => {
+test('with profile holdfast the composed machine differs, because the comparison sees the extensions', () => {
   let different = 0
   forAll(50, [given('holdfast'), fc.array(move, { minLength: 20, maxLength: 60 })], (parameters, moves) => {
     play(parameters, moves, (state, event, now) => {

@@ -95,7 +95,7 @@ const story = (lan: VirtualLan) =>
 const AT_ONCE = [0, 0, 0] as const
 const spread = shares.map(([a, b, c]): [number, number, number] => [a * 8, b * 8, c * 8])
 
-test('with 1 s advertisements and polls 1 s apart the addresses stay where they are', () => {
+test('with an advertisement interval of 1 s and polls every 1 s, no address moves', () => {
   forAll(80, [outages], (outage) => {
     const seen = play(outage, { advertisement: 1_000, interval: 1_000, timeout: 900, returns: AT_ONCE })
     const { moved, movedBack, nobody, two } = seen
@@ -133,7 +133,7 @@ test('the loss of the backend moves nothing while a poll takes no longer than an
   })
 })
 
-test('without the question before a takeover the addresses move', () => {
+test('without the repeated checks before a takeover, the addresses move', () => {
   const outage: Outage = {
     seed: 5,
     phases: [900, 500, 100],

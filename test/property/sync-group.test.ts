@@ -262,7 +262,7 @@ class Walk {
 
 const groups = fc.array(told, { minLength: 2, maxLength: 4 })
 
-test('no member is Active alone in any history, and all are Active after the faults', () => {
+test('no member of a sync group is Active alone in any history, and all members are Active after the faults', () => {
   forAll(2000, [groups, fc.array(move, { maxLength: 50 })], (parameters, moves) => {
     const walk = new Walk(parameters)
     for (const [i] of parameters.entries()) walk.post(i, { kind: 'startup' })
@@ -279,7 +279,7 @@ const alone = fc.tuple(told, fc.array(move, { maxLength: 15 })).map(([parameters
   return { walk, parameters }
 })
 
-test('routers that a reload puts together settle, go on as a group, and come apart again', () => {
+test('routers that a reload joins into a sync group agree, work as a group, and can be separated again', () => {
   forAll(2000, [fc.array(alone, { minLength: 2, maxLength: 3 }), fc.array(move, { maxLength: 20 })], (ones, moves) => {
     const states = ones.map(({ walk }) => walk.member(0).state)
     const walk = new Walk(
@@ -302,7 +302,7 @@ test('routers that a reload puts together settle, go on as a group, and come apa
   })
 })
 
-test('a group of one is fsm.step', () => {
+test('a sync group of one router equals fsm.step', () => {
   forAll(500, [told, fc.array(move, { minLength: 1, maxLength: 40 })], (parameters, moves) => {
     const walk = new Walk([parameters])
     const post = walk.post.bind(walk)

@@ -14,7 +14,7 @@ const SECOND = 1_000
 const HOSTS = [77, 20, 21, 22].map((last) => `192.168.111.${last}`)
 const roleOf = (position: number): Role => (position === 0 ? 'bootstrap' : 'controlPlane')
 const object = (n: number) => nodeObject(`cp-${n}`, [HOSTS[n + 1] ?? ''])
-/** Time at which the bootstrap node is ready; its Ironic goes with its API. */
+/** Time in ms at which the bootstrap node is ready. Its Ironic stops with its API. */
 const READY_AT = 20 * SECOND
 const GONE_AT = 300 * SECOND
 const BACK_AT = 400 * SECOND
@@ -45,18 +45,18 @@ function played() {
   for (const [n, node] of controlPlane.entries()) {
     node.engine.setService(false)
     play.time.at((40 + 40 * n) * SECOND, () => begins(node, n + 1))
-    // Registered by the API of the bootstrap node, some time later.
+    // The API of the bootstrap node registers each node some time later.
     play.time.at((60 + 40 * n) * SECOND, () => {
       listed.push(object(n))
       play.all({ kind: 'nodesListed', nodes: [...listed] })
     })
-    // Its own API answers.
+    // The node's own API answers from this time on.
     play.time.at((180 + 20 * n) * SECOND, () => node.engine.setService(true))
   }
   return { play, bootstrap, controlPlane, orders: guarded(play, bootstrap) }
 }
 
-/** Runs the guard when it wants to run, and carries out its orders. */
+/** Runs the bootstrap guard at the times that it asks for, and carries out its orders. */
 function guarded(play: PlayedCluster, bootstrap: PlayedNode): string[] {
   const orders: string[] = []
   const look = (guard = startBootstrapGuard(0)): void => {
@@ -73,14 +73,14 @@ function guarded(play: PlayedCluster, bootstrap: PlayedNode): string[] {
   return orders
 }
 
-describe('the bootstrap play', () => {
+describe('a simulated bootstrap of a cluster', () => {
   const { play, bootstrap, controlPlane, orders } = played()
   const priorities = () =>
     [bootstrap, ...controlPlane].map(
       ({ engine }) =>
         engine.daemon?.snapshot().routers.find(({ name }) => name === 'ostest_API_0')?.priority.effective ?? 0,
     )
-  /** Returns the holders in turn; two are together only during a hand-over. */
+  /** Returns the holders in turn. Two nodes are holders together only during a hand-over. */
   const holders = (since: number) => [...new Set(play.history(API_VIP, since).map((text) => text.split(' ')[1]))]
   const spans = (since: number) => ({
     two: play.spans(API_VIP, (count) => count > 1, since).longest,
@@ -89,8 +89,8 @@ describe('the bootstrap play', () => {
   const handsOver = (since: number) => {
     const { none, two } = spans(since)
     const story = play.history(API_VIP, since).join(', ')
-    expect(none, `ms in which nobody answered: ${story}`).toBe(0)
-    expect(two, `ms in which two answered: ${story}`).toBeLessThan(20)
+    expect(none, `ms in which no node answered: ${story}`).toBe(0)
+    expect(two, `ms in which two nodes answered: ${story}`).toBeLessThan(20)
   }
 
   test('the lone bootstrap node has the address after one Active_Down_Interval', () => {
@@ -103,7 +103,7 @@ describe('the bootstrap play', () => {
 
   test('the bootstrap node alone has the address while the others register and their checks come up', () => {
     play.run(175 * SECOND)
-    expect(priorities(), 'nobody is well').toEqual([70, 40, 40, 40])
+    expect(priorities(), 'priorities while no check of a control plane node is up').toEqual([70, 40, 40, 40])
     play.run(GONE_AT)
     expect(priorities()).toEqual([70, 68, 68, 68])
     expect(play.history(API_VIP, 10 * SECOND)).toEqual([])
@@ -113,7 +113,9 @@ describe('the bootstrap play', () => {
   test('a stopped bootstrap node leaves the address to a control plane node within a second, without a gap', () => {
     play.run(BACK_AT)
     expect(orders[0]).toBe('304 s stop')
-    expect(new Set(orders.map((order) => order.split(' s ')[1])), 'again and again').toEqual(new Set(['stop']))
+    expect(new Set(orders.map((order) => order.split(' s ')[1])), 'orders of the guard, which repeats stop').toEqual(
+      new Set(['stop']),
+    )
     expect(bootstrap.engine.daemon?.snapshot().routers).toEqual([])
     expect(play.holders(API_VIP)[0]).toMatch(/^cp-/)
     const left = Number(play.history(API_VIP, GONE_AT).at(-1)?.split(' ')[0])

@@ -1,12 +1,11 @@
 /**
- * Tests that the effect of an extension is visible. In a history that is made for it, an extension that is taken away
- * makes a difference, and the result is the same each time. The table of docs/extensions-measured.md is `make prove
- * ARGS='--extensions --small'`.
+ * Shows that the effect of each extension is visible. In a history that is made for an extension, the outcome with and without the
+ * extension differs, and it is the same each time. The table of docs/extensions-measured.md is `make prove ARGS='--extensions --small'`.
  */
 import { expect, test } from 'vitest'
 import { compare, EXTENSIONS, newComparison, tableOf } from './extensions.ts'
 
-/** Each extension makes a difference for some of these seeds; more seeds would only take longer. */
+/** Seeds. Each extension makes a difference for some of them; more seeds would only take longer. */
 const SEEDS = [3, 8, 20, 30]
 
 test('the histories with and without each extension have the recorded differences', () => {
@@ -16,6 +15,8 @@ test('the histories with and without each extension have the recorded difference
   expect(comparisons.filter(({ defects }) => defects > 0)).toEqual([])
   expect(comparisons.map(({ violations }) => violations.on)).toEqual(EXTENSIONS.map(() => 0))
   const [competing] = comparisons.filter(({ extension }) => extension === 'announcing over a competing Active')
-  expect(competing?.off.client, 'ms that clients were unanswered without it').toBeGreaterThan(competing?.on.client ?? 0)
+  expect(competing?.off.client, 'ms in which clients had no answer without the extension').toBeGreaterThan(
+    competing?.on.client ?? 0,
+  )
   expect(tableOf(comparisons).split('\n')).toHaveLength(2 + EXTENSIONS.length)
 })

@@ -15,9 +15,9 @@ test('288 histories of small clusters keep the bounds', () => {
     tally.failures.map(({ seed }) => seed),
     told(tally.failures),
   ).toEqual([])
-  // A generator without faults would pass as well.
+  // A generator without faults would pass the test as well.
   expect(Math.min(...[...tally.kinds.values()]), 'faults of the rarest kind').toBeGreaterThan(2)
-  expect(tally.longest.none, 'ms without an answer, in the worst of them').toBeGreaterThan(300)
+  expect(tally.longest.none, 'longest time in ms without an answer, in the worst history').toBeGreaterThan(300)
 }, 240_000)
 
 test('12 histories of any size keep the bounds', () => {

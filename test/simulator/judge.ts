@@ -1,5 +1,5 @@
 /**
- * A simulated history as the judge sees it (test/judge): every change is known with its exact time. PURE. Refuses to
+ * A simulated history as the judge sees it (test/judge): every change is known with its exact time. Pure. Does not
  * know how it came about.
  */
 

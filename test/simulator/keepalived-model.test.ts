@@ -18,10 +18,10 @@ import { fileOf } from '../conformance/timeline-file.ts'
 import { checkState, type Line, ModelReplay, type Observed, observedOf, without } from './keepalived-replay.ts'
 
 const REAL = 'keepalived-2.2.7'
-/** Microseconds. The recordings were compared within 80 ms, and give the moment of the packet for a difference. */
+/** Tolerance in microseconds. The recordings were compared within 80 ms, and have the time of the packet for each difference. */
 const TOLERANCE = 20_000
 
-/** Vectors outside of the model: the importer refuses the keyword or warns of it, and `simulate` with it. */
+/** Vectors that the model cannot play: the importer refuses their keyword or warns about it, as `simulate` does. */
 const NOT_MODELLED: Readonly<Record<string, string>> = {
   'SX-ST06': 'vrrp_startup_delay',
   'SX-TM01': 'down_timer_adverts',
@@ -135,14 +135,17 @@ const many = (count: number, line: Line): Line[] => Array.from({ length: count }
 
 const timelines = timelineVectors().vectors
 
-describe('the model does what keepalived 2.2.7 did in the extensions', () => {
+describe('the model of keepalived, in the vectors of the extensions', () => {
   const played = timelines.filter((vector) => NOT_MODELLED[vector.id] === undefined && observed(vector) !== undefined)
 
-  test.each(played.map((vector) => [vector.id, vector.title, vector] as const))('%s %s', (_id, _title, vector) => {
-    expectAlike(playTimeline(vector), wantedOf(vector), withoutCompeting(observed(vector)))
-  })
+  test.each(played.map((vector) => [vector.id, vector.title, vector] as const))(
+    'does what keepalived 2.2.7 did: %s %s',
+    (_id, _title, vector) => {
+      expectAlike(playTimeline(vector), wantedOf(vector), withoutCompeting(observed(vector)))
+    },
+  )
 
-  test('every vector of the extensions is played, except for the listed ones', () => {
+  test('plays every vector except the listed ones', () => {
     expect(timelines.length - played.length, 'vectors that are not played').toBe(Object.keys(NOT_MODELLED).length)
   })
 })
@@ -209,7 +212,7 @@ function playMachine(vector: MachineVector): { readonly seen: readonly Line[]; r
     }
     for (const output of expected.outputs) wanted.push(...wantedLines(output, at))
   }
-  // A difference may have come after the last step.
+  // A difference may come after the last step.
   for (const { at } of observed(vector)?.extra ?? []) replay.until(at, true)
   return { seen: replay.lines, wanted }
 }
@@ -223,8 +226,8 @@ function wantedLines(output: Readonly<Record<string, unknown>>, at: number): Lin
 }
 
 /**
- * VR-FSM-25: after an answer to a competing Active keepalived's timer restarts, that of RFC 9568 does not. The
- * recordings accepted both.
+ * Returns the lines until the first answer to a competing Active (VR-FSM-25). After that answer, keepalived's timer restarts and the timer
+ * of RFC 9568 does not. The recordings accepted both.
  */
 function untilFirstAnswer(lines: readonly Line[], { steps }: MachineVector): Line[] {
   const heard = steps.map((each) => vectorStep.parse(each)).filter(({ event }) => event.type === 'advert')
@@ -235,18 +238,21 @@ function untilFirstAnswer(lines: readonly Line[], { steps }: MachineVector): Lin
 
 const machines = machineVectors().vectors.filter((vector) => observed(vector) !== undefined)
 
-describe('the model does what keepalived 2.2.7 did in the state machine', () => {
-  test.each(machines.map((vector) => [vector.id, vector.title, vector] as const))('%s %s', (_id, _title, vector) => {
-    const { seen, wanted } = playMachine(vector)
-    const found = observed(vector) ?? { missing: [], extra: [] }
-    const restarted =
-      found.extra.length > 0
-        ? (lines: readonly Line[]) => lines
-        : (lines: readonly Line[]) => untilFirstAnswer(lines, vector)
-    expectAlike(restarted(seen), restarted(wanted), found)
-  })
+describe('the model of keepalived, in the vectors of the state machine', () => {
+  test.each(machines.map((vector) => [vector.id, vector.title, vector] as const))(
+    'does what keepalived 2.2.7 did: %s %s',
+    (_id, _title, vector) => {
+      const { seen, wanted } = playMachine(vector)
+      const found = observed(vector) ?? { missing: [], extra: [] }
+      const restarted =
+        found.extra.length > 0
+          ? (lines: readonly Line[]) => lines
+          : (lines: readonly Line[]) => untilFirstAnswer(lines, vector)
+      expectAlike(restarted(seen), restarted(wanted), found)
+    },
+  )
 
-  test('nearly all vectors of the state machine were recorded', () => {
+  test('plays nearly all vectors, because nearly all were recorded', () => {
     expect(machines.length).toBeGreaterThan(50)
   })
 })

@@ -16,8 +16,8 @@ const OTHER: Readonly<Record<Mode, Mode>> = { multicast: 'unicast', unicast: 'mu
 type Measured = { readonly two: number; readonly none: number; readonly story: string }
 
 /**
- * Returns the worse result of the two VIPs. The last node of the list has both before: for a while only its checks
- * were up.
+ * Returns the worse outcome of the two VIPs. Before the change, the last node of the list holds both VIPs: for a while only its checks were
+ * up.
  */
 function changed(skews: readonly number[], from: Mode = 'multicast', seed = 1): Measured {
   const hosts = skews.map((_, i) => `192.168.111.${20 + i}`)
@@ -37,10 +37,11 @@ function changed(skews: readonly number[], from: Mode = 'multicast', seed = 1): 
   cluster.all({ kind: 'modeWanted', mode: OTHER[from] })
   const since = CHANGE - 10_000
   cluster.run(since)
-  for (const vip of VIPS) expect(cluster.holders(vip), `of ${vip} before`).toEqual([`cp-${skews.length - 1}`])
+  for (const vip of VIPS)
+    expect(cluster.holders(vip), `holders of ${vip} before the change`).toEqual([`cp-${skews.length - 1}`])
   cluster.run(CHANGE + 60_000)
   for (const { agent } of cluster.nodes) expect(agent.state.mode).toBe(OTHER[from])
-  for (const vip of VIPS) expect(cluster.holders(vip), `of ${vip} in the end`).toHaveLength(1)
+  for (const vip of VIPS) expect(cluster.holders(vip), `holders of ${vip} at the end`).toHaveLength(1)
   const worst = (wanted: (holders: number) => boolean) =>
     Math.max(...VIPS.map((vip) => cluster.spans(vip, wanted, since).total))
   const story = VIPS.map((vip) => `${vip}: ${cluster.history(vip, since).join(', ')}`).join('\n')
@@ -49,7 +50,7 @@ function changed(skews: readonly number[], from: Mode = 'multicast', seed = 1): 
 
 const three = (holder: number, ...others: readonly [number, number]): number[] => [...others, holder]
 
-describe('from multicast to unicast', () => {
+describe('a simulated change from multicast to unicast', () => {
   test.each([
     { name: 'clocks that are right', skews: three(0, 0, 0) },
     { name: 'the holder 350 ms ahead', skews: three(350, 0, 0) },
@@ -64,7 +65,10 @@ describe('from multicast to unicast', () => {
   ])('$name: no client notices the change', ({ skews }) => {
     for (const seed of [1, 2, 3]) {
       const { story, ...measured } = changed(skews, 'multicast', seed)
-      expect(measured, `ms, seed ${seed}:\n${story}`).toEqual({ two: 0, none: 0 })
+      expect(measured, `ms in which two nodes or no node answered, seed ${seed}:\n${story}`).toEqual({
+        two: 0,
+        none: 0,
+      })
     }
   })
 
@@ -74,8 +78,8 @@ describe('from multicast to unicast', () => {
   ])('$name by more than an Active_Down_Interval makes two nodes answer for a while, and never none', ({ sign }) => {
     const { none, story, two } = changed(three(4500 * sign, 0, 0))
     expect(none, story).toBe(0)
-    expect(two, `ms in which two answer:\n${story}`).toBeGreaterThan(0)
-    expect(two, `ms in which two answer:\n${story}`).toBeLessThan(4500)
+    expect(two, `ms in which two nodes answered:\n${story}`).toBeGreaterThan(0)
+    expect(two, `ms in which two nodes answered:\n${story}`).toBeLessThan(4500)
   })
 })
 

@@ -1,6 +1,6 @@
 /**
  * Tests whether a holdfast node harms a group of keepalived nodes. The same history has the same faults at the same
- * times on the same nodes: all of them keepalived, some of them, none. Decided here: what counts as worse. Refuses to
+ * times on the same nodes: all of them keepalived, some of them, none. Decided here: what counts as worse. Does not
  * know what is printed.
  */
 import { simulate } from '../../src/simulator/simulation.ts'

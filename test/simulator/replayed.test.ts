@@ -36,7 +36,7 @@ test('a replay of every life of every node gives the same result, in 18 historie
     }
   }
   expect(wrong).toEqual([])
-  // A replay that compares nothing would pass as well.
+  // A replay that compares nothing would pass the test as well.
   expect(sums.lives).toBeGreaterThan(60)
   expect(sums.turns).toBeGreaterThan(20_000)
   expect(sums.outputs).toBeGreaterThan(20_000)

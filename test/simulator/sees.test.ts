@@ -38,10 +38,10 @@ describe.each<[Without, Scenario]>([
   ['lifetime', scenario(on('n1', 'crash both', 3_000, 6_000))],
   ['drain', scenario(...backupFreezes)],
 ])('%s', (without, history) => {
-  test('with the net the history has no violation', () => {
+  test('a history with all safety nets has no violation', () => {
     expect(judge(simulate(history)).violations).toEqual([])
   })
-  test('without the net two nodes answer for too long', () => {
+  test('without a safety net two nodes answer for too long, which is a violation', () => {
     const found = judge(simulate(history, { without })).violations
     expect(found.map(({ question }) => question)).toContain('two')
   })

@@ -1,5 +1,5 @@
 /**
- * Shrinks a failing scenario: takes out one part after the other, as long as it fails in the same way. Refuses to
+ * Shrinks a failing scenario: takes out one part after the other, as long as it fails in the same way. Does not
  * know what a fault or a router is. The caller decides what still counts as failing.
  */
 import type { Fault, NodeSpec, Scenario } from '../../src/simulator/scenario.ts'

@@ -1,5 +1,5 @@
 /**
- * Whether a figure stays what it is: memory by medians of two windows, counts by two looks at rest. PURE: refuses to know
+ * Whether a figure stays what it is: memory by medians of two windows, counts by two looks at rest. Pure: does not know
  * where the figures come from. The rule is written down in docs/soak.md.
  */
 

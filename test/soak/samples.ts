@@ -1,7 +1,7 @@
 /**
  * Samples of a node's processes as the kernel reports them: memory, threads, descriptors, sockets by kind, and the
  * sockets of its network namespace. Decides the role of a process by its place among its relatives: guardian, engine,
- * launcher, program. Refuses to judge.
+ * launcher, program. Does not judge.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename } from 'node:path'

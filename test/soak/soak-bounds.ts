@@ -1,4 +1,4 @@
-/** The soak as the judge sees it: which accident each of its steps is. Circumstances and observers are those of the chaos suite. PURE. */
+/** The soak as the judge sees it: which accident each of its steps is. Circumstances and observers are those of the chaos suite. Pure. */
 import { circumstancesOf, PRIORITIES, WATCHED } from '../chaos/bounds.ts'
 import { type Accident, type Bound, boundOf, quietOf } from '../judge/bounds.ts'
 import type { Happened, Rules } from '../judge/judge.ts'

@@ -1,5 +1,5 @@
 /**
- * Judgement of memory, and each failover as a figure. PURE: works on samples. The rule is in docs/soak.md: medians of
+ * Judgement of memory, and each failover as a figure. Pure: works on samples. The rule is in docs/soak.md: medians of
  * two windows for resident memory, and the rest of the heaps after a collection of garbage.
  */
 import type { Injected } from '../chaos/chaos-run.ts'

@@ -1,5 +1,5 @@
 /**
- * A soak as three pictures: memory, descriptors and sockets, outage of each step. PURE: functions of the result.
+ * A soak as three pictures: memory, descriptors and sockets, outage of each step. Pure: functions of the result.
  * Colours, paper and shapes are those of the benchmark's picture (bench/failover/picture.ts).
  */
 import { STYLE } from '../../bench/failover/picture.ts'

@@ -1,5 +1,5 @@
 /**
- * A soak as Markdown and as JSON. Decides which values a reader sees; refuses to know how they were measured. PURE.
+ * A soak as Markdown and as JSON. Decides which values a reader sees; does not know how they were measured. Pure.
  */
 import { describe, inWords, isNear, kindTable, table } from '../judge/report.ts'
 import { type Counts, LEAST_SECONDS } from './flatness.ts'

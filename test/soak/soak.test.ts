@@ -15,14 +15,14 @@ import { runSoak } from './soak-run.ts'
 /** Interval in ms. At 10 ms every pause of 30 ms is an absence: that takes a machine of its own, and `make soak`. */
 const INTERVAL = 100
 
-describeNetns('soak', () => {
-  test('half a minute of faults stays within the bounds and leaves no descriptor open', {
+describeNetns('the soak of three nodes', () => {
+  test('stays within the bounds for half a minute of faults, and leaves no descriptor open', {
     timeout: 480_000,
   }, async () => {
     const plan = makeSoakPlan({ seconds: 25, every: 5_000, reloadEvery: 10_000, warmUp: Number.POSITIVE_INFINITY })
     const failovers = plan.steps.filter(isFailover)
     expect(failovers.map(({ kind }) => kind)).toEqual(['stop', 'kill engine', 'yield', 'check failure', 'link flap'])
-    expect(plan.steps.length - failovers.length, 'reloads').toBe(4)
+    expect(plan.steps.length - failovers.length, 'reloads in the plan').toBe(4)
     const lost = watchMachine()
     const result = await runSoak({ plan, interval: INTERVAL, sampleEvery: 1_000, warmUp: 3_000, heaps: false })
     const loss = lost()
@@ -30,7 +30,7 @@ describeNetns('soak', () => {
     const { late, unseen } = findingsOf(result.assessment, violationsIn(result))
     const story = storyOf(result.assessment, result.notes, result.zero)
     judge('complaints of the soak', { late: [...complaintsOf(result), ...late], unseen, story, loss })
-    expect(result.injected.length, 'steps taken').toBe(plan.steps.length)
+    expect(result.injected.length, 'steps that were carried out').toBe(plan.steps.length)
     // r1 was stopped once and killed once.
     expect(result.starts).toEqual({ r1: 3, r2: 1, r3: 1 })
     expect(result.scrapes.count, 'scrapes of three nodes, two a second').toBeGreaterThan(0.6 * 6 * result.seconds)

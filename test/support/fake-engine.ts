@@ -1,6 +1,6 @@
 /**
  * An engine without VRRP: it serves a status and a journal on a unix socket, as the agent asks for them. The test
- * sets their content. Decides nothing; refuses to know VRRP.
+ * sets their content. Decides nothing; does not know VRRP.
  */
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'

@@ -1,6 +1,6 @@
 /**
  * Documents with parts that are generated from the code. A test fails for an outdated part; with UPDATE_DOCS=1 (make
- * docs) the part is written instead. Refuses to know the contents.
+ * docs) the part is written instead. Does not know the contents.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 /**
  * Loaded into a daemon under test (NODE_OPTIONS=--import=…). When the text of the file HEAP_LOOK changes, each thread
  * collects its garbage. It then appends a line of JSON with the memory still in use to HEAP_LOOK.answers. Decides the
- * figures; refuses to judge them.
+ * figures; does not judge them.
  */
 import { appendFileSync, readFileSync } from 'node:fs'
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'

@@ -1,7 +1,7 @@
 /**
  * The shared scenarios' LAN in network namespaces: the daemon as an operator runs it, and the kernel as witness of
  * the addresses. Decides the form of each accident on a real machine. At power off the cable goes first, then all
- * processes, then the address. Refuses to know the expectations of a scenario, and everything of the daemon except
+ * processes, then the address. Does not know the expectations of a scenario, and everything of the daemon except
  * its status.
  */
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'

@@ -1,5 +1,5 @@
 /**
- * A service manager that waits at a datagram socket and keeps every word that it hears (sd_notify(3)). Refuses to know what
+ * A service manager that waits at a datagram socket and keeps every word that it hears (sd_notify(3)). Does not know what
  * the words mean.
  */
 import { type ChildProcess, spawn } from 'node:child_process'

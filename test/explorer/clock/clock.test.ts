@@ -1,11 +1,11 @@
-/** The design of the guardian's clock before it is written (docs/adr): every order of its steps, and each rule left out once. */
+/** The design of the guardian's clock (docs/adr). The tests explore every order of its steps, and leave out each rule once. */
 import { describe, expect, it } from 'vitest'
 import { search } from './search.ts'
 import { PRIORITY, RULES, type Rules, type Setting } from './state.ts'
 
 const say = (setting: Setting) => JSON.stringify(setting)
 
-describe('with all rules', () => {
+describe('the model of the guardian clock with all rules', () => {
   const settings: Setting[] = [
     { orders: 2, news: 1 },
     { news: 2, orders: 1 },
@@ -20,7 +20,7 @@ describe('with all rules', () => {
     { faults: 1, kinds: ['node'] },
   ]
   it.each(settings.map((setting) => [say(setting), setting] as const))(
-    '%s: no order of steps breaks a property',
+    'breaks no property in any order of steps: %s',
     (_, setting) => {
       const { problem, story, states } = search(setting, RULES)
       expect(problem, story.join('\n')).toBeUndefined()
@@ -29,7 +29,7 @@ describe('with all rules', () => {
   )
 })
 
-describe('each rule is needed', () => {
+describe('the model of the guardian clock without a rule', () => {
   const mutants: [keyof Rules, Setting, RegExp][] = [
     ['withdraws', { orders: 1 }, /has heard priority 3 last/],
     ['repeats', { faults: 1, kinds: ['clock'], orders: 1 }, /has heard priority 3 last/],
@@ -44,11 +44,11 @@ describe('each rule is needed', () => {
     ['sharedTimer', { faults: 1, kinds: ['guardian'] }, /whose guardian stands still/],
     ['lease', { faults: 1, kinds: ['engine'] }, /after its lease/],
   ]
-  it.each(mutants)('without "%s" a story of %j breaks a property', (rule, setting, expected) => {
+  it.each(mutants)('breaks a property without "%s", in a story of %j', (rule, setting, expected) => {
     const { problem, story } = search(setting, { ...RULES, [rule]: false }, 200_000)
     expect(problem, story.join('\n')).toMatch(expected)
   })
-  it('the table has every rule', () => {
+  it('is tested for every rule of the table', () => {
     expect(mutants.map(([rule]) => rule).sort()).toEqual(Object.keys(RULES).sort())
   })
 })
