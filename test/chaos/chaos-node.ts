@@ -224,7 +224,7 @@ export class ChaosNode {
     try {
       process.kill(pid, signal)
     } catch {
-      // It has ended in between.
+      // The process has ended in the meantime.
     }
   }
 
@@ -239,13 +239,13 @@ export class ChaosNode {
     return this.signal(['engine', 'guardian'], 'SIGKILL')
   }
 
-  /** Any number of times; the last one is with its own priority. */
+  /** Reloads with this priority, any number of times. The last reload restores the node's own priority. */
   reload(priority: number = this.#options.priority): boolean {
     this.configure(priority)
     return this.signal([this.#options.without === 'guardian' ? 'engine' : 'guardian'], 'SIGHUP')
   }
 
-  /** By so many ms, for good: what the engine believes to be the time of day. */
+  /** Moves the time of day that the engine sees by this many ms, permanently. */
   stepClock(ms: number): boolean {
     if (this.#options.daemon !== 'holdfast') return false
     const now = Number(readFileSync(this.#clockFile, 'utf8'))

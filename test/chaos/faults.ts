@@ -43,7 +43,7 @@ function command(argv: readonly string[], input = ''): Promise<string> {
 const batch = (namespace: string, lines: readonly string[]): Promise<string> =>
   command(['ip', '-n', namespace, '-force', '-batch', '-'], `${lines.join('\n')}\n`)
 
-/** Own addresses of a router and the MAC that stays when its interface is made again. */
+/** Returns the MAC of a router, which stays when its interface is created again. */
 export const macOf = (host: Host): string => `02:00:00:77:00:${(host.address.split('.')[3] ?? '').padStart(2, '0')}`
 export const addressesOf = (host: Host): string[] => [`${host.address}/24`, `fd00:77::${host.address.split('.')[3]}/64`]
 
@@ -98,7 +98,7 @@ async function whileRunning(children: readonly ChildProcess[], during: () => Pro
     try {
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
     } catch {
-      // It has ended by itself.
+      // The process has ended by itself.
     }
   }
   return ran
@@ -205,7 +205,7 @@ export async function inflict(fault: Fault, arena: Arena): Promise<Inflicted> {
       hit = await whileRules(arena, id, partition(lab, host, variant), during)
       break
     case 'VIP deleted': {
-      // Where it is not, nothing happens.
+      // On a node without the address the command has no effect.
       const deleted = VIPS.map((vip) => `address del ${vip}/${vip === LAB_VIP ? 32 : 128} dev eth0`)
       hit = (await batch(host.namespace, deleted)) === ''
       break
@@ -235,7 +235,7 @@ export async function inflict(fault: Fault, arena: Arena): Promise<Inflicted> {
       break
     case 'forged': {
       const priority = { 'priority 255': '255', 'priority 0': '0' }[variant] ?? '50'
-      // Priority 0 counts from the Active alone, so it comes in its name.
+      // Priority 0 counts only from the Active, so the packet has the Active's source.
       const source = variant === 'priority 0' ? host.address : lab.host('outsider').address
       hit = await whileRunning([station('forge', '51', LAB_VIP, String(ms), priority, source)], during)
       break

@@ -61,7 +61,7 @@ export type Plan = {
 export type PlanOptions = {
   readonly seed: number
   readonly seconds: number
-  /** Goes on until there are so many. */
+  /** Lower limit of the number of faults: the plan continues until it has so many. */
   readonly atLeast?: number
   readonly kinds?: readonly FaultKind[]
   readonly nodes?: readonly NodeName[]

@@ -1,4 +1,7 @@
-/** Where mutation begins: files of the tests and of docs/. From the folder of the checkout, compiled or not. */
+/**
+ * Inputs with which mutation begins: files of the tests and of docs/, read from the folder of the checkout, whether the fuzzer is compiled
+ * or not.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -10,7 +13,7 @@ export const filesIn = (folder: string, ending: string): readonly string[] =>
     .sort()
     .map((name) => join(folder, name))
 
-/** Every value of this key anywhere in a JSON file. */
+/** Returns every value of this key anywhere in a JSON file. */
 export function valuesOf(path: string, key: string): readonly unknown[] {
   const found: unknown[] = []
   const look = (value: unknown): void => {

@@ -11,7 +11,7 @@ const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
     inputs: { type: 'string', default: '1000000' },
-    /** For each target. */
+    /** Limits for each target. */
     seconds: { type: 'string', default: '86400' },
     target: { type: 'string', default: '' },
     outcomes: { type: 'boolean', default: false },

@@ -6,20 +6,20 @@
 import { between, type Chance, pick } from '../../src/simulator/chance.ts'
 
 export type Material = {
-  /** To splice with. */
+  /** Other inputs, parts of which are inserted. */
   readonly others: readonly Uint8Array[]
   readonly words: readonly Uint8Array[]
   readonly largest: number
 }
 
-/** Ends of ranges, and what is one beside them. */
+/** Numbers at the ends of ranges, and their neighbours. */
 const EDGES = [0, 1, 2, 3, 4, 8, 15, 16, 20, 31, 32, 64, 100, 127, 128, 192, 224, 254, 255] as const
 const WIDE = [0, 1, 4, 7, 8, 15, 16, 17, 255, 256, 4095, 4096, 32767, 32768, 65535] as const
 const DIGITS = ['0', '1', '-1', '9', '255', '256', '65536', '4294967296', '1e9', '0x10', '00', '1.5'] as const
 
 export function mutated(chance: Chance, input: Uint8Array, material: Material): Uint8Array {
   let result = input
-  // Mostly few: a change that leaves the rest whole comes further.
+  // Mostly a few changes: an input that stays nearly whole gets further.
   const changes = 1 + Math.floor(chance() * chance() * 8)
   for (let i = 0; i < changes; i++) result = change(chance, result, material)
   return result.length > material.largest ? result.slice(0, material.largest) : result
@@ -27,7 +27,7 @@ export function mutated(chance: Chance, input: Uint8Array, material: Material): 
 
 function change(chance: Chance, input: Uint8Array, { others, words }: Material): Uint8Array {
   const at = Math.floor(chance() * (input.length + 1))
-  // Lengths are near the beginning of what they are the length of, and of the input.
+  // A length field is near the beginning of its data and near the beginning of the input.
   const near = chance() < 0.3 ? Math.floor(at / 8) : at
   switch (between(chance, 0, 12)) {
     case 0:
@@ -68,7 +68,7 @@ function change(chance: Chance, input: Uint8Array, { others, words }: Material):
   }
 }
 
-/** Small ones mostly. */
+/** Returns a number that is mostly small. */
 const size = (chance: Chance, most: number): number =>
   chance() < 0.7 ? between(chance, 1, 8) : Math.floor(chance() * chance() * most) + 1
 
@@ -92,7 +92,7 @@ export function replaced(input: Uint8Array, at: number, removed: number, instead
 
 const isDigit = (octet: number | undefined): boolean => octet !== undefined && octet >= 0x30 && octet <= 0x39
 
-/** The next number that is written in digits becomes another one. */
+/** Replaces the next number in digits by another number. */
 function numberChanged(chance: Chance, input: Uint8Array, from: number): Uint8Array {
   let at = from
   while (at < input.length && !isDigit(input[at])) at++

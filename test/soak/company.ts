@@ -1,7 +1,7 @@
 /**
- * Disturbances of the soak by other programs of the machine. Their namespaces come and go, and take the lock that
- * changes of addresses need (RTNL). Time is stolen from the CPUs, and the observer itself may not run for a moment.
- * They are reported beside a violation, and never excuse it.
+ * Disturbances of the soak by other programs of the machine. Their namespaces are created and deleted, and take the lock that changes of
+ * addresses need (RTNL). The host takes time from the CPUs, and the observer itself may not run for a moment. Disturbances are reported
+ * beside a violation, and never excuse it.
  */
 import { type FSWatcher, watch } from 'node:fs'
 import { monotonicMs } from '../../src/lab/wait.ts'
@@ -21,7 +21,7 @@ export class Company {
   readonly #thefts: Theft[] = []
   readonly #timer: NodeJS.Timeout
 
-  /** `own`: beginning of the names of this soak's namespaces. */
+  /** Starts the watch. `own` is the beginning of the names of this soak's namespaces. */
   constructor(own: string) {
     this.#watcher = watch(NAMESPACES, (_, name) => {
       if (name !== null && !name.startsWith(own)) this.#seen.push({ at: monotonicMs(), name })
@@ -35,12 +35,12 @@ export class Company {
     }, LOOK)
   }
 
-  /** Returns the ms stolen from all CPUs, from shortly before to shortly after. */
+  /** Returns the ms that the host took from all CPUs, from shortly before to shortly after the period. */
   stolen(from: number, to: number): number {
     return stolenBetween(this.#thefts, from, to)
   }
 
-  /** Returns the number of namespaces that came or went. */
+  /** Returns the number of namespaces that were created or deleted in the period. */
   near(from: number, to: number): number {
     return this.#seen.filter(({ at }) => at > from - BEFORE && at < to).length
   }

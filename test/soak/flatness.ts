@@ -1,14 +1,14 @@
 /**
- * Whether a figure stays what it is: memory by medians of two windows, counts by two looks at rest. Pure: does not know
- * where the figures come from. The rule is written down in docs/soak.md.
+ * Decides whether a figure stays constant: memory by the medians of two windows, counts by two measurements at rest. Pure: does not know
+ * the origin of the figures. docs/soak.md has the rule.
  */
 
-/** `at`: seconds since the beginning. */
+/** A figure and its time; `at` in seconds since the beginning. */
 export type Point = { readonly at: number; readonly value: number }
 export type Series = { readonly name: string; readonly points: readonly Point[] }
 
 export type Windows = {
-  /** Seconds: where the first window begins, how long both are, where the last one ends. */
+  /** Seconds at which the first window begins and the last window ends, and the length of both windows. */
   readonly from: number
   readonly length: number
   readonly to: number
@@ -18,13 +18,16 @@ export type Growth = {
   readonly name: string
   readonly first: number
   readonly last: number
-  /** Of what is between the beginning of the first and the end of the last window, per hour: Theil and Sen's line. */
+  /** Growth per hour from the beginning of the first window to the end of the last one, by the line of Theil and Sen. */
   readonly perHour: number
   readonly allowed: number
   readonly flat: boolean
 }
 
-/** Warm-up and windows: a sixth each, ten minutes of an hour. Shorter than this nothing can be said: V8 still warms up. */
+/**
+ * Shortest judged soak in seconds. Warm-up and windows are a sixth each, ten minutes of an hour. A shorter soak shows nothing, because V8
+ * still warms up.
+ */
 export const LEAST_SECONDS = 1_800
 export const windowsOf = (seconds: number): Windows => ({ from: seconds / 6, length: seconds / 6, to: seconds })
 
@@ -35,7 +38,7 @@ export function median(values: readonly number[]): number {
   return low === undefined || high === undefined ? Number.NaN : (low + high) / 2
 }
 
-/** The median of all slopes between two points: no single one of them, and no saw tooth, decides. */
+/** Returns the median of all slopes between two points, so that no single point and no saw tooth decides. */
 export function slopePerHour(points: readonly Point[]): number {
   const slopes = points.flatMap((one, i) =>
     points.slice(i + 1).map((other) => (3_600 * (other.value - one.value)) / (other.at - one.at)),
@@ -43,7 +46,7 @@ export function slopePerHour(points: readonly Point[]): number {
   return median(slopes)
 }
 
-/** For a slope a point a minute is enough. */
+/** Seconds between two points of the slope. */
 const MINUTE = 60
 
 export function growthOf({ name, points }: Series, { from, length, to }: Windows, allowed: number): Growth {
@@ -55,18 +58,16 @@ export function growthOf({ name, points }: Series, { from, length, to }: Windows
     const value = middleOf(within(begin, begin + MINUTE))
     if (!Number.isNaN(value)) minutes.push({ at: begin + MINUTE / 2, value })
   }
-  // Without figures in a window nothing is known, and so it is not flat.
+  // A window without figures shows nothing, so the figure does not count as flat.
   return { name, first, last, perHour: slopePerHour(minutes), allowed, flat: last - first <= allowed }
 }
 
 export type Counts = Readonly<Record<string, number>>
 
-/**
- * May be fewer: a check that had to wait for an answer gives the idle connection beside its polls up for a while, up to an hour.
- */
+/** Kinds that may decrease. A check that had to wait for an answer gives up the idle connection beside its polls for up to an hour. */
 const MAY_BE_FEWER = new Set(['tcp', 'descriptors'])
 
-/** In words, what is more or less than it was; a process that is there at one look only counts as well. */
+/** Returns the differences as text. A process that exists in only one of the measurements also counts. */
 export function differences(before: ReadonlyMap<string, Counts>, after: ReadonlyMap<string, Counts>): string[] {
   const names = [...new Set([...before.keys(), ...after.keys()])].sort()
   return names.flatMap((name) => {

@@ -53,7 +53,7 @@ export class Scraper {
 
 /** Milliseconds that the scraper waits for an answer. */
 const PATIENCE = 5_500
-/** Milliseconds after which the process is started again, or the packet is sent again. */
+/** Time in ms after which the process is started again, or the packet is sent again. */
 const BACK: Partial<Record<SoakKind, number>> = {
   stop: 4_000,
   'kill engine': 4_000,

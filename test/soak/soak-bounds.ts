@@ -1,10 +1,10 @@
-/** The soak as the judge sees it: which accident each of its steps is. Circumstances and observers are those of the chaos suite. Pure. */
+/** Gives the judge the accident of each step of the soak. Circumstances and observers are those of the chaos suite. Pure. */
 import { circumstancesOf, PRIORITIES, WATCHED } from '../chaos/bounds.ts'
 import { type Accident, type Bound, boundOf, quietOf } from '../judge/bounds.ts'
 import type { Happened, Rules } from '../judge/judge.ts'
 import type { SoakFault, SoakKind } from './soak-plan.ts'
 
-/** Of a node that is to be the holder although r1 is well; with all weights that flap it is above r1 still. */
+/** Priority of a node that shall be the holder although r1 is well. With all flapping weights it is still above r1. */
 export const LIFTED = 240
 export const soakPriorityOf = (node: string): number => PRIORITIES[node] ?? 1
 
@@ -19,7 +19,7 @@ const ACCIDENTS: Readonly<Record<SoakKind, Accident>> = {
   'reload, other value': 'not touched',
   'reload, other priority': 'exchange',
 }
-/** A reload takes so long, and a check that is well again has been noticed by then. The next step is later. */
+/** Time in ms that a reload takes, and in which a recovered check is noticed. The next step comes later. */
 const NOTICED = 1_000
 
 export function soakBoundOf({ at, end, fault }: Happened<SoakFault>, interval: number): Bound {

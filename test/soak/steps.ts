@@ -23,7 +23,7 @@ const [NOTICED, LOOK] = [8_000, 50]
 
 const during = (ms: number, { aborted }: Arena) => (aborted.aborted ? Promise.resolve() : sleep(ms))
 
-/** ms before its answer at which a reload may be in force; the time before that is the reading of the file. */
+/** Time in ms before the answer of a reload, at which the reload may be in force. Before that, the file is read. */
 const IN_FORCE = 500
 
 async function reload(nodes: readonly SoakNode[], { id }: SoakFault): Promise<Inflicted> {
@@ -57,7 +57,7 @@ export async function takeStep(fault: SoakFault, { nodes, arena, answers }: Grou
     case 'check failure':
       node.setMover(false)
       await during(ms, arena)
-      // On a busy machine a check takes its time; a check that recovers before it was noticed has not failed.
+      // On a busy machine a check is late. A check that recovers before the failure was noticed has not failed.
       for (const until = monotonicMs() + NOTICED; answers(node.name) && monotonicMs() < until; )
         await during(LOOK, arena)
       node.setMover(true)

@@ -8,7 +8,7 @@ export type Certificate = { readonly key: string; readonly cert: string }
 
 export type Authority = {
   readonly caFile: string
-  /** From and to: when it is valid; the default is from yesterday on for 30 days. */
+  /** Issues a certificate for the names. `from` and `to` bound its validity; by default from yesterday on for 30 days. */
   issue(names: string, validity?: { readonly from?: Date; readonly to?: Date }): Certificate
   remove(): void
 }

@@ -25,7 +25,7 @@ function patch() {
   const addon = require(file)
   let offset = 0
   let before = 0
-  /** By the machine's own clock. */
+  /** Time of the step, by the machine's own clock. */
   let steppedAt = 0
   const read = new Float64Array(3)
 

@@ -38,7 +38,7 @@ export function checkSpec(probe: ProbeSpec, changes: Changes = {}): CheckSpec {
   }
 }
 
-/** One run, with what it took by the wall. */
+/** Runs a probe once. Returns its outcome, with its duration by the wall clock. */
 export async function ask(probe: Probe, timeout = 2_000): Promise<ProbeResult & { readonly took: number }> {
   const abort = new AbortController()
   const startedAt = monotonicNow()

@@ -13,7 +13,7 @@ export type FileCost = { readonly wall: number; readonly own: number; readonly p
 declare module 'vitest' {
   interface TaskMeta {
     cost?: FileCost
-    /** Of a test: what the machine lost while it ran. Of a file: while the file ran. */
+    /** Time that the machine lost while the test, or the file, ran. */
     loss?: Loss
   }
 }
@@ -47,7 +47,7 @@ afterEach(({ task }) => {
 
 const shared = globalThis as { costOfEarlierFiles?: FileCost }
 
-// Vitest runs hooks of the same kind in the reverse order: this one is the last.
+// Vitest runs hooks of one kind in the reverse order, so this hook runs last.
 // biome-ignore lint/correctness/noEmptyPattern: Vitest reads the names of fixtures from the text of this parameter.
 afterAll(({}, { file }) => {
   const earlier = shared.costOfEarlierFiles ?? { wall: 0, own: 0, programs: 0 }

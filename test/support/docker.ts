@@ -26,7 +26,7 @@ export function docker(argv: readonly string[], within = 60_000, input = ''): st
 
 let answers: boolean | undefined
 
-/** Asked once: an engine is started before the tests or never (scripts/container-tests.sh). */
+/** Reports whether a Docker engine answers. Asked only once: an engine starts before the tests or never (scripts/container-tests.sh). */
 export function engineAnswers(): boolean {
   if (answers === undefined) {
     try {

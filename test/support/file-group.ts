@@ -27,10 +27,10 @@ export type Row = {
   readonly intervalMs: number
 }
 
-/** Contents of a file besides the row. */
+/** Contents of the file of a node, besides the row. */
 export type NodeFile = {
   readonly priority: number
-  /** Positions, with or without the node's own; all members of the group by default. */
+  /** Positions of the listed peers, with or without the node's own; by default all members of the group. */
   readonly peers?: readonly number[]
   readonly checks?: boolean
 }
@@ -39,7 +39,7 @@ export const BASE = { priority: 40, weight: 20 } as const
 export const BOOTSTRAP = 70
 const VIPS: Readonly<Record<Family, string>> = { ipv4: LAB_VIP, ipv6: 'fd77::100' }
 
-/** Among equal priorities the higher address wins, so the last node is the first holder. */
+// Among equal priorities the higher address wins, so the last node is the first holder.
 const lastPart = (host: Host) => host.address.split('.').at(-1) ?? ''
 
 function addIpv6(host: Host): void {
@@ -52,7 +52,7 @@ function addIpv6(host: Host): void {
 type Daemon = Holdfast | Keepalived
 type Node = { readonly host: Host; daemon: Daemon | undefined; readonly everyDaemon: Daemon[]; file: NodeFile }
 
-/** A time in which the kernel may still have the addresses of a killed daemon. */
+/** A period in which the kernel may still have the addresses of a killed daemon. */
 type Death = { readonly name: string; readonly from: number; to: number }
 
 export class FileGroup {
@@ -137,7 +137,7 @@ export class FileGroup {
       ...rest,
       '}',
     ]
-    // A busy machine starts a program late; keepalived's limit is otherwise the interval.
+    // A busy machine starts a program late. By default keepalived's timeout is the interval.
     const pace = ['  interval 1', '  timeout 3', '  rise 2', '  fall 2']
     return [
       'global_defs {',
@@ -260,7 +260,7 @@ export class FileGroup {
     return { longest: this.prober.longestGap(from, to), lost: gaps.reduce((sum, { lost }) => sum + lost, 0) }
   }
 
-  /** Waits until one node that passes has answered alone for `steady` ms and the client has an answer from it. */
+  /** Waits until one node that `passes` accepts has answered alone for `steady` ms and the client has an answer from it. */
   async settles(occasion: string, steady: number, within: number, passes = (_name: string) => true): Promise<string> {
     const look = () => {
       const last = this.holders().at(-1)

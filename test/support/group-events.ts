@@ -42,7 +42,7 @@ export type Measured = {
   readonly silence: number
 }
 
-/** keepalived's 3 × interval + Skew_Time after two failed checks, and time for a busy machine. */
+/** Limit in ms: keepalived's 3 × interval + Skew_Time after two failed checks, and time for a busy machine. */
 const WITHIN = 30_000
 const STEADY = 300
 
@@ -127,7 +127,7 @@ export async function playEvents(
     gone = holder
     return how(group.positionOf(holder))
   }
-  /** Time of three checks that pass, a second apart, and of two advertisements. */
+  /** Time in ms of three successful checks, a second apart, and of two advertisements. */
   const recovered = 3_500
 
   await course.comes('cold start of three nodes', startAll)

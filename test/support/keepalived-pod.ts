@@ -10,7 +10,7 @@ import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import type { ClusterLab, LabNode } from './cluster-lab.ts'
 
 const POD = join(import.meta.dirname, 'keepalived-pod.mjs')
-/** Each check is up while a file of its name exists. */
+/** Names of the check scripts. Each check is up while a file with its name exists. */
 const SCRIPTS = ['chk_ocp_script', 'chk_ocp_script_both', 'chk_mcs_script', 'chk_default_ingress'] as const
 
 export class KeepalivedPod {
@@ -70,13 +70,13 @@ export class KeepalivedPod {
     this.startMonitor()
   }
 
-  /** Kills everything, as a loss of power does. The addresses belong to the kernel, which then forgets them. */
+  /** Kills all processes, as a loss of power does. The kernel keeps the addresses until the test removes them. */
   kill(): void {
     this.keepalived?.killFamily()
     this.monitor?.killFamily()
   }
 
-  /** Returns the peers of an instance, as the file lists them; empty where there is no file. */
+  /** Returns the peers of an instance, as the file lists them; an empty list without a file. */
   peers(instance: string): readonly string[] {
     const file = join(this.#folder, 'etc', 'keepalived.conf')
     const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
@@ -93,8 +93,8 @@ export class KeepalivedPod {
   }
 
   /**
-   * Complaints of keepalived about the file. The one about a password's eight bytes is left out: the cluster's own
-   * file has it as well.
+   * Returns the messages of keepalived about problems of the file. The message about the eight bytes of a password is left out: the
+   * cluster's own file causes it as well.
    */
   get complaints(): readonly string[] {
     const lines = (this.keepalived?.lines ?? []).map(({ text }) => text)

@@ -19,7 +19,7 @@ export const instanceOf = (parts: Parts = {}, name = 'VI_1', address = '10.44.0.
   return `vrrp_instance ${name} {\n${Object.values(lines).join('\n')}\nvirtual_ipaddress {\n${address}\n}\n}\n`
 }
 
-/** keepalived ends with a permanent error: `test` is the exit status of -t, and the daemon's is 2. */
+/** Files for which keepalived ends with a permanent error. `test` is the exit status of -t; the daemon's exit status is 2. */
 export const REFUSED: readonly { readonly title: string; readonly text: string; readonly test: number }[] = [
   ['virtual_router_ID', instanceOf({ vrid: 'virtual_router_ID 51' }), 5],
   ['no VRID', instanceOf({ vrid: '' }), 5],
@@ -47,10 +47,10 @@ export const REFUSED: readonly { readonly title: string; readonly text: string; 
 
 export type Used = {
   readonly priority?: number
-  /** After a script, or a file with 1 in it: `Effective priority` of the dump. */
+  /** `Effective priority` in the dump, after a script or a file with weight 1. */
   readonly effective?: number
   readonly fault?: true
-  /** Milliseconds. */
+  /** Interval in milliseconds. */
   readonly interval?: number
   readonly state?: 'MASTER' | 'BACKUP'
   readonly version?: number
@@ -73,7 +73,7 @@ const script = (lines: string, track = 'c', priorityLine = 'priority 100', state
   `${lines}\n}\n${instanceOf({ priority: priorityLine, state: `state ${state}`, more: `track_script {\n${track}\n}` })}`
 const UNICAST = 'unicast_src_ip 10.44.0.1\nunicast_peer {\n10.44.0.2\n}'
 
-/** A value with an error, and what keepalived has in its dump. */
+/** Files with a wrong value, and the value in keepalived's dump. */
 export const USED: readonly (readonly [title: string, text: string, used: Used])[] = [
   ['priority 300', priority('priority 300'), { priority: 100, state: 'BACKUP' }],
   ['priority 300 with state MASTER', priority('priority 300', 'MASTER'), { priority: 100, state: 'MASTER' }],

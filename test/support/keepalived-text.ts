@@ -17,7 +17,7 @@ export const NODE: Surroundings = {
   random: () => 0.5,
 }
 
-/** A pattern with `*` at its end finds every file that begins like it. */
+/** Returns the files of a pattern. A pattern with `*` at its end matches every file with that beginning. */
 export const files =
   (texts: Readonly<Record<string, string>>): KeepalivedSource =>
   (pattern, directory) => {

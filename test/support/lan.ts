@@ -26,11 +26,11 @@ export type Lan = {
   /** Advertisement interval of the plan in ms: scenarios give waiting times in intervals. */
   readonly interval: number
   start(...names: string[]): Promise<void>
-  /** SIGTERM. Returns immediately; the node may take until `Leaving` ends. */
+  /** Sends SIGTERM. Returns immediately; the node may need time until `Leaving` ends. */
   stop(name: string): Promise<void>
-  /** Power off: the node sends nothing more and answers nothing. */
+  /** Switches the power off: the node sends nothing more and answers nothing. */
   kill(name: string): Promise<void>
-  /** Nothing (of that family) gets in or out; the link stays up, so the node notices nothing else. */
+  /** Cuts the node off: no frame (of that family) gets in or out. The link stays up, so the node notices nothing else. */
   cut(name: string, family?: Family): Promise<void>
   heal(name: string): Promise<void>
   priority(name: string, value: number): Promise<void>

@@ -1,4 +1,4 @@
-/** For each client of a unix socket a shell with the pod's handler, whose standard input is the connection. */
+/** Starts a shell with the pod's handler for each client of a unix socket; the connection is the shell's standard input. */
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 

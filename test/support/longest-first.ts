@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const PAGE = join(import.meta.dirname, '..', '..', 'docs', 'test-costs.md')
-/** `| FILE | PROJECT | TESTS | WALL | …` */
+/** Row of the table of costs: `| FILE | PROJECT | TESTS | WALL | …`. */
 const ROW = /^\| (\S+\.test\.ts) \| \S+ \| \d+ \| ([\d.]+) \|/gm
 
 /** Returns the wall time in seconds of each file in the table of costs, by its path below test/. */

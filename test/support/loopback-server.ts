@@ -10,7 +10,7 @@ export type LoopbackServer = {
   /** Number of connections that were ever opened, and of those that are open. */
   readonly accepted: () => number
   readonly open: () => readonly Socket[]
-  /** Ends as its process would: every connection gets FIN or RST, and the port refuses new ones. */
+  /** Ends the server as the end of its process would: every connection gets FIN or RST, and the port refuses new connections. */
   stop(how?: 'fin' | 'rst'): Promise<void>
 }
 

@@ -9,7 +9,7 @@ import { PaperFiles, type Written } from './paper-files.ts'
 
 const [API, FIRST, SECOND, SPARE] = ['192.0.2.100', '192.0.2.101', '198.51.100.100', '192.0.2.102'] as const
 export const VIPS = [API, FIRST, SECOND, SPARE]
-/** Longer than every pause and every yield of a node with many failures (at most 300 s, twice). */
+/** Times in ms that are longer than every pause and every yield of a node with many failures (at most 300 s, twice). */
 const PATIENCE = [5_000, 15_000, 80_000, 600_000]
 
 export type Nic = { readonly name: string; readonly renamed: string; readonly own: string; readonly peer: string }

@@ -23,7 +23,7 @@ const linkLocalOf = (host: Host, reversed: boolean): string => {
   const last = Number(host.address.split('.').at(-1))
   return `fe80::${reversed ? 255 - last : last}`
 }
-/** Longer than `Leaving` ever takes. */
+/** Limit in ms that is longer than `Leaving` ever takes. */
 const LEAVES_WITHIN = 10_000
 
 /**
@@ -57,7 +57,7 @@ class NetnsLan implements Lan {
   readonly #vips: readonly string[]
   readonly #notes: Note[] = []
   readonly #openedAt = monotonicMs()
-  /** Start of the time that `until` measures: a command takes time on a machine, and that time counts. */
+  /** Time of the last accident, from which `until` measures. The time of its command counts. */
   #causedAt = this.#openedAt
 
   constructor({ bothFamilies = false, nodes, interval, peers, reversed = false }: LanPlan, variant: NetnsVariant) {

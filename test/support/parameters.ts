@@ -1,4 +1,4 @@
-/** One virtual router as tests usually want it; every test says only what matters to it. */
+/** Builds the parameters of one virtual router as tests usually need them. Each test sets only the values that matter to it. */
 import { vrrpGroup } from '../../src/vrrp/packet.ts'
 import type { Parameters } from '../../src/vrrp/parameters.ts'
 import { type Knobs, optionsOf, type ProfileName, profileKnobs } from '../../src/vrrp/profile.ts'

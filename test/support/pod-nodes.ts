@@ -55,7 +55,7 @@ const podmanIn = (base: string): readonly string[] => [
 ]
 const environmentIn = (base: string) => ({ ...process.env, CONTAINERS_CONF: join(base, 'containers.conf') })
 
-/** Attempts of a removal; podman repairs its own records in between. */
+/** Number of attempts of a removal; podman repairs its own records in between. */
 const REMOVALS = 10
 
 function removeStorage(base: string): void {
