@@ -13,6 +13,8 @@
 #include "handle.h"
 #include "words.h"
 
+#define RETRY_MS 1u
+
 /*
  * Lives until the environment ends. The object of GuardianWords is kept as long, so that the memory stays mapped while
  * the event loop may call.
@@ -23,6 +25,8 @@ struct prover {
   struct pollfd *looks; /* of the sockets and the alarm */
   nfds_t count;
   uv_poll_t poll;
+  uv_timer_t retry;
+  int open_uv_handles;
   napi_async_cleanup_hook_handle hook;
 };
 
@@ -58,6 +62,21 @@ napi_value proof_prove(napi_env env, napi_callback_info info) {
 
 /* ---- answers on the event loop ---- */
 
+static void on_retry(uv_timer_t *timer);
+
+/*
+ * Answers the question, or tries again until the engine has read what waits. The callback that reads it need not end with
+ * prove().
+ */
+static void answer(struct prover *prover) {
+  const uint64_t asked = __atomic_load_n(&prover->words->asked_at, __ATOMIC_SEQ_CST);
+  if (asked != 0 && !prove(prover)) (void)uv_timer_start(&prover->retry, on_retry, RETRY_MS, 0);
+}
+
+static void on_retry(uv_timer_t *timer) {
+  answer(timer->data);
+}
+
 /* An event loop that answers turns, which is what the engine's beat says. */
 static void on_question(uv_poll_t *poll_handle, int status, int events) {
   struct prover *const prover = poll_handle->data;
@@ -65,21 +84,27 @@ static void on_question(uv_poll_t *poll_handle, int status, int events) {
   (void)status, (void)events;
   while (read(prover->ask_fd, &count, sizeof count) == (ssize_t)sizeof count) continue;
   __atomic_store_n(&prover->words->engine_beat, uv_hrtime(), __ATOMIC_SEQ_CST);
-  (void)prove(prover);
+  answer(prover);
 }
 
 static void on_closed(uv_handle_t *uv_handle) {
   struct prover *const prover = uv_handle->data;
+  if (--prover->open_uv_handles > 0) return;
   (void)napi_remove_async_cleanup_hook(prover->hook);
   free(prover->looks);
   free(prover);
 }
 
+static void close_prover(struct prover *prover) {
+  (void)uv_poll_stop(&prover->poll);
+  uv_close((uv_handle_t *)&prover->poll, on_closed);
+  uv_close((uv_handle_t *)&prover->retry, on_closed);
+}
+
 static void on_environment_end(napi_async_cleanup_hook_handle hook, void *argument) {
   struct prover *const prover = argument;
   (void)hook;
-  (void)uv_poll_stop(&prover->poll);
-  uv_close((uv_handle_t *)&prover->poll, on_closed);
+  close_prover(prover);
 }
 
 static bool keep_from_children(napi_env env, int fd) {
@@ -103,10 +128,13 @@ static struct prover *create_prover(napi_env env, napi_value self, struct guardi
   }
   prover->words = words;
   prover->ask_fd = fd;
-  prover->poll.data = prover;
+  (void)uv_timer_init(loop, &prover->retry); /* cannot fail */
+  uv_unref((uv_handle_t *)&prover->retry);
+  prover->poll.data = prover->retry.data = prover;
+  prover->open_uv_handles = 2;
   if (!ok(env, napi_add_async_cleanup_hook(env, on_environment_end, prover, &prover->hook)) ||
       !ok(env, napi_create_reference(env, self, 1, &kept))) {
-    uv_close((uv_handle_t *)&prover->poll, on_closed);
+    close_prover(prover);
     return NULL;
   }
   status = uv_poll_start(&prover->poll, UV_READABLE, on_question);

@@ -46,7 +46,8 @@
  *   then per record, in the order of sending:
  *       @0 u8 kind: 1 = packet, 2 = Ethernet frame; @1 u8 zero; @2 u16 every.
  *       A packet follows as above. A frame has @4 u32 length; @8 the bytes, zeros up to a multiple of 4.
- *   A record is sent with each round whose number in the slot's count is a multiple of `every`. At least one packet has 1.
+ *   A record is sent with a round if the slot's `sent` plus the slot's number is a multiple of `every`. At least one packet
+ *   has 1.
  *
  * The guardian sets the sequence numbers, NLM_F_REQUEST and NLM_F_ACK. It logs and ignores a message that breaks these
  * rules; the unit keeps the plan that it had. New kinds extend this format; `format` changes if an offset does.

@@ -38,6 +38,8 @@ export type ClockEngineOrder = {
   readonly write?: string
   /** Whether the engine reads its sockets. Absent at the start: it does. */
   readonly listens?: boolean
+  /** Whether the engine proves that it has read its sockets. Absent at the start: it does. */
+  readonly proves?: boolean
   /** Ends the protection of a unit, as a router does that steps down. */
   readonly stepDown?: number
 }
@@ -76,6 +78,7 @@ const sockets: NativeSocket[] = []
 /** Units of the slots. */
 const units = new Map<number, number>()
 let heard = 0
+let proves = true
 let turns = 0
 
 function listen(): void {
@@ -84,7 +87,7 @@ function listen(): void {
       () => {
         turns++
         for (let count = socket.receive(); count > 0; count = socket.receive()) heard += count
-        say({ heard, proven: words.prove(), now: now() })
+        say({ heard, proven: proves && words.prove(), now: now() })
       },
       () => undefined,
     )
@@ -182,6 +185,7 @@ createInterface({ input: process.stdin })
     if (wanted.clock !== undefined) order(wanted.clock)
     if (wanted.write !== undefined) say({ wrote: writeSync(channel, Buffer.from(wanted.write, 'hex')) })
     if (wanted.block !== undefined) block(wanted.block)
+    proves = wanted.proves ?? proves
     if (wanted.listens === true) listen()
     if (wanted.listens === false) for (const socket of sockets) socket.stop()
     if (wanted.stepDown !== undefined) say({ steppedDown: words.withdraw(wanted.stepDown, 5) })

@@ -137,7 +137,7 @@ describeNetns("the guardian's clock", () => {
       expect(Number(node.frames().at(-1)?.at)).toBeLessThan(Number(now))
     }
     expect(node.frames().length).toBe(Number((await read(node)).sent))
-    expect(node.frames().length).toBeGreaterThan(40)
+    expect(node.frames().length).toBeGreaterThan(20)
   })
 
   test.each(['ipv4', 'ipv6'] as const)(
@@ -183,6 +183,22 @@ describeNetns("the guardian's clock", () => {
     await sleep(50)
     expect((await read(node)).newsAt).toBe(before)
     expect((await read(node)).stopped).toBe(false)
+  })
+
+  test('a question is answered as soon as the engine has read its sockets, even if it gives no proof itself', async () => {
+    const node = await start()
+    await order(node, 50)
+    await framesOf(node, 3)
+    await node.ask({ proves: false, listens: false, read: { slot: SLOT } }, ({ slot }) => slot === SLOT)
+    const from = monotonicMs()
+    node.tell({ advertise: { family: 'ipv4', vrid: 51 } })
+    // The question comes a millisecond later and finds an unread packet.
+    await sleep(20)
+    node.order({ listens: true })
+    const next = await eventually('frames again', () => node.frames().find(({ at }) => at > from + 5), {
+      sight: () => node.all().slice(-5),
+    })
+    judgeTime('ms from the news to the next frame', next.at - from, 90, 'docs/adr/0086')
   })
 
   test('news concerns each router of the sync group', async () => {
@@ -335,10 +351,13 @@ describeNetns("the guardian's clock", () => {
     for (let i = 0; i < 255; i++)
       node.order({ clock: { slot: i, unit: i, index, interval: 100, vrid: i + 1, after: 50 + (i * 100) / 255 } })
     await node.talker.line('the last order', ({ ordered }) => ordered === 254, 30_000)
+    const from = monotonicMs() + 200
     await sleep(3000)
     const end = monotonicMs()
-    const gaps = Array.from({ length: 255 }, (_, i) => longest(gapsOf(node.frames(i).filter(({ at }) => at < end))))
-    for (let i = 0; i < 255; i++) expect(node.frames(i).length, `frames of slot ${i}`).toBeGreaterThanOrEqual(28)
+    const gaps = Array.from({ length: 255 }, (_, i) => {
+      const times = node.frames(i).flatMap(({ at }) => (at > from && at < end ? [at] : []))
+      return longest([...times, end].map((at, each) => at - (times[each - 1] ?? from)))
+    })
     console.log(`longest gap of 255 slots at 100 ms: ${longest(gaps).toFixed(1)} ms`)
     judgeTime('ms, the longest gap', longest(gaps), 200, 'docs/adr/0086')
   })
