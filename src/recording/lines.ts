@@ -11,6 +11,7 @@ import type { NamedAddress } from '../config/named-address.ts'
 import type { LedgerEntry } from '../daemon/addresses/ledger.ts'
 import type {
   CheckPortNews,
+  ClockReading,
   Failure,
   Link,
   NeighborResolution,
@@ -58,6 +59,9 @@ const reading = shaped<NamedAddress['reading']>(
   z.union([z.object({ address: addressLine }), z.object({ problem: z.string() })]),
 )
 const socket = z.int()
+export const roundsLine = shaped<ClockReading>(
+  z.object({ sent: z.number(), failed: z.number(), isStopped: z.boolean(), isBusy: z.boolean() }),
+)
 
 /** Clock values that the engine read since the line before, in order. `asleep` is present if it has changed. */
 const reads = {
@@ -80,7 +84,7 @@ export const inputSchema = z.discriminatedUnion('in', [
     drainBeforeExpire: z.boolean(),
     noticeAbsence: z.boolean().optional(),
     /** Optional ports that the recorded engine had. */
-    has: z.array(z.enum(['checks', 'notify', 'addressFiles'])),
+    has: z.array(z.enum(['checks', 'notify', 'addressFiles', 'clock'])),
   }),
   input('start', {}),
   input('stop', {}),
@@ -116,6 +120,7 @@ export const inputSchema = z.discriminatedUnion('in', [
   input('news', { event: shaped<NetworkEvent>(named) }),
   input('named', { file: z.string(), reading }),
   input('called', {}),
+  input('cover', {}),
   input('checked', { news: shaped<CheckPortNews>(named) }),
   input('checksStopped', {}),
   input('notified', { news: shaped<NotifyPortNews>(named) }),
@@ -133,6 +138,10 @@ export const inputSchema = z.discriminatedUnion('in', [
     unit: z.int(),
     state: z.custom<PlanState>((value) => value === 'withdrawn' || value === 'armed' || value === 'executed'),
   }),
+  /** Rounds that the clock of a slot has sent. */
+  input('rounds', { slot: z.int(), reading: roundsLine }),
+  /** Whether the engine could prove that it has read everything. */
+  input('proof', { given: z.boolean() }),
   input('guardian', { guarded: z.boolean(), executions: z.int() }),
 ])
 export type Input = z.output<typeof inputSchema>

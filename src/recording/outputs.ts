@@ -10,6 +10,8 @@ import type {
   AddressStep,
   AdvertisementSocketOptions,
   CleanupPlan,
+  ClockOrder,
+  ClockReading,
   Datagram,
   Failure,
   FrameSocketOptions,
@@ -17,7 +19,7 @@ import type {
   SendOutcome,
 } from '../daemon/ports.ts'
 import type { Notification } from '../notify/notification.ts'
-import { addressLine, type NewOutput } from './lines.ts'
+import { addressLine, type NewOutput, roundsLine } from './lines.ts'
 
 /** Returns octets in the form of a recording line. The tape removes passwords. */
 export type HexOf = (bytes: Uint8Array) => string
@@ -48,6 +50,15 @@ export const framed = (socket: number, frames: readonly Uint8Array[]): NewOutput
 })
 
 export const applied = (steps: readonly AddressStep[]): NewOutput => ({ out: 'apply', steps })
+
+export const ordered = ({ records, ...order }: ClockOrder, hexOf: HexOf): NewOutput => ({
+  ...{ out: 'clock', ...order },
+  records: records.map((each) =>
+    'frame' in each
+      ? { every: each.every, frame: plainHex(each.frame) }
+      : { every: each.every, ...datagram(each.datagram, hexOf) },
+  ),
+})
 
 export const armedPlan = ({ guard, name, packets, remove, unit }: CleanupPlan, hexOf: HexOf): NewOutput => ({
   ...{ out: 'arm', unit, name, remove, guard },
@@ -108,6 +119,17 @@ export const steppedDownAnswer = (answer: { readonly executed: boolean; readonly
 
 export const steppedDown = (answer: unknown): { readonly executed: boolean; readonly late: boolean } =>
   steppedDownSchema.parse(answer) ?? { executed: false, late: false }
+
+export const NO_ROUNDS: ClockReading = {
+  ...{ sentAt: undefined, sent: 0, failed: 0, latest: 0 },
+  ...{ isStopped: false, isBusy: false },
+}
+
+/** Returns what a clock has sent, from a recorded answer. */
+export const readingOf = (answer: unknown): ClockReading => {
+  const read = roundsLine.optional().parse(answer)
+  return read ?? NO_ROUNDS
+}
 
 const readingsSchema = z
   .record(z.string(), z.union([z.object({ address: addressLine }), z.object({ problem: z.string() })]))

@@ -4,6 +4,7 @@ import type { Millis } from '../wire/units.ts'
 import * as outputs from './outputs.ts'
 import { PlanStates } from './plan-states.ts'
 import type { Playback } from './playback.ts'
+import { ReplayedClock } from './replayed-clock.ts'
 
 /** Tells whether a recorded answer means success, which is `undefined`. */
 const isWell = (answer: unknown): boolean => answer === undefined
@@ -12,12 +13,19 @@ export class ReplayedGuardian implements GuardianPort {
   readonly #playback: Playback
   readonly #states = new PlanStates()
   readonly #last = { guarded: false, executions: 0 }
+  /** Clock of the recorded engine; `undefined` if it had none. */
+  clock: ReplayedClock | undefined
   #onCall: (() => void) | undefined
   /** False in recordings of daemons that looked at the guardian themselves. */
   #watched = false
 
   constructor(playback: Playback) {
     this.#playback = playback
+  }
+
+  /** Gives the engine a clock, as the recorded engine had one. */
+  startClock(): void {
+    this.clock = new ReplayedClock(this.#playback)
   }
 
   /** Gives the engine a wake-up of the guardian. Returns false if the engine does not listen. */

@@ -53,6 +53,7 @@ export class ReplayedPorts {
   /** Returns the ports for the replayed engine. `has`: the optional ports that the recorded engine had. */
   ports(has: InputOf<'create'>['has']): DaemonPorts {
     const { clocks, did, recorder, within } = this.#playback
+    if (has.includes('clock')) this.#guardian.startClock()
     return {
       ...{ recorder, network: this.#network(), sockets: this.#socketPort(), guardian: this.#guardian },
       clock: { now: () => clocks.now(), asleep: () => clocks.asleep() },
@@ -99,6 +100,8 @@ export class ReplayedPorts {
         return call(this.#onNamed, input.file, input.reading)
       case 'called':
         return this.#guardian.called()
+      case 'cover':
+        return this.#guardian.clock?.covered() === true
       case 'checked':
         return call(this.#onChecks, input.news)
       case 'checksStopped':

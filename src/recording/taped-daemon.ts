@@ -19,7 +19,9 @@ export function tapedDaemon(
   ports: DaemonPorts,
   options: DaemonOptions = { drainBeforeExpire: true },
 ): OrderedDaemon {
-  const has = (['checks', 'notify', 'addressFiles'] as const).filter((port) => ports[port] !== undefined)
+  const clock = ports.guardian.clock === undefined ? [] : (['clock'] as const)
+  const given = (['checks', 'notify', 'addressFiles'] as const).filter((port) => ports[port] !== undefined)
+  const has = [...given, ...clock]
   const daemon = tape.enter({ in: 'create', config: tape.configured(config), ...options, has }, () => {
     return new Daemon(config, tapedPorts(tape, ports), options)
   })

@@ -7,16 +7,19 @@ import type { Millis } from '../wire/units.ts'
 import * as outputs from './outputs.ts'
 import { PlanStates } from './plan-states.ts'
 import type { Tape } from './tape.ts'
+import { TapedClock } from './taped-clock.ts'
 
 export class TapedGuardian implements GuardianPort {
   readonly #tape: Tape
   readonly #guardian: GuardianPort
   readonly #states = new PlanStates()
+  readonly clock: TapedClock | undefined
   readonly #recorded = { guarded: false, executions: 0, watched: false }
 
   constructor(tape: Tape, guardian: GuardianPort) {
     this.#tape = tape
     this.#guardian = guardian
+    this.clock = guardian.clock && new TapedClock(tape, guardian.clock)
   }
 
   arm(plan: CleanupPlan): boolean {

@@ -59,7 +59,7 @@ recorder.attach(({ fields }) => {
 })
 const network = openNetwork(native, clock)
 // Node's own timers are what runs before the sockets are read; the daemon's is read like one of them.
-const wakeUp = mode === 'no-drain' ? undefined : openKernelTimer(native)
+const wakeUp = mode === 'no-drain' ? undefined : openKernelTimer(native)?.wakeUp
 const ports = { clock, wakeUp, network, sockets, guardian: openGuardian(undefined), recorder }
 const daemon = new Daemon(config, ports, { drainBeforeExpire: mode !== 'no-drain' })
 daemon.start()
