@@ -264,7 +264,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
         stderr: 'holdfast: "10.0.0.100/24": not an IP address\n',
       })
       put('etc/default/nodeip-configuration', 'NODEIP_HINT=eth0\n')
-      expect(call('set').stderr).toContain('Cannot use "eth0" of NODEIP_HINT in')
+      expect(call('set').stderr).toMatch(/NODEIP_HINT in .*: cannot use "eth0", expected an IP address/)
       rmSync(join(root, 'etc/default/nodeip-configuration'))
       // A regular file with the name of the folder causes an error for root as well.
       put('etc/systemd', '')

@@ -240,7 +240,11 @@ virtualRouters:
         .output('ps', '-eLo', 'cls=,rtprio=,comm=')
         .split('\n')
         .map((line) => line.trim().split(/\s+/).join(' '))
-      expect(threads.filter((line) => line.startsWith('RR'))).toEqual(['RR 21 holdfast-guardi', 'RR 20 node'])
+      expect(threads.filter((line) => line.startsWith('RR'))).toEqual([
+        'RR 21 holdfast-guardi',
+        'RR 22 holdfast-clock',
+        'RR 20 node',
+      ])
     })
 
     test('the service is exposed no more than docs/install.md states', () => {

@@ -39,7 +39,7 @@ export function checkSpec(probe: ProbeSpec, changes: Changes = {}): CheckSpec {
 }
 
 /** Runs a probe once. Returns its outcome, with its duration by the wall clock. */
-export async function ask(probe: Probe, timeout = 2_000): Promise<ProbeResult & { readonly took: number }> {
+export async function ask(probe: Probe, timeout = 20_000): Promise<ProbeResult & { readonly took: number }> {
   const abort = new AbortController()
   const startedAt = monotonicNow()
   const timer = setTimeout(() => abort.abort(), timeout)

@@ -75,7 +75,7 @@ describe('the socket', () => {
     const monitor = await client(path)
     const gone = new Promise((resolve) => monitor.once('close', resolve))
     monitor.write('restart\u001b[2J\n')
-    await hears(heard, ['Ignored "restart\\u001b[2J" on keepalived\'s socket: expected reload or stop'])
+    await hears(heard, ['keepalived\'s socket: cannot use "restart\\u001b[2J", expected reload or stop'])
     monitor.write('x'.repeat(100))
     await gone
     expect(heard.length).toBe(1)

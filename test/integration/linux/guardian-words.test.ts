@@ -232,7 +232,7 @@ test.each([
 ])('memory that is %s is refused with a reason', (_, size, magic, reason) => {
   const fd = file('other', size, magic)
   expect(openGuardianWords(loadNative(), String(fd), (one) => faults.push(one))).toBeUndefined()
-  expect(faults).toEqual([{ message: expect.stringMatching(reason) }])
+  expect(faults).toEqual([{ event: 'guardianMemoryNotShared', message: expect.stringMatching(reason) }])
   closeSync(fd)
 })
 

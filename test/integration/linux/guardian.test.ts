@@ -95,7 +95,7 @@ test('ready without a guardian, or with a dead one, does nothing', () => {
   reader = -1
   port.ready()
   port.ready()
-  expect(faults).toEqual([{ message: expect.stringContaining('Guardian died') }])
+  expect(faults).toEqual([{ event: 'guardianDied', message: expect.stringContaining('Guardian died') }])
 })
 
 test('a dead guardian is reported once', () => {
@@ -105,7 +105,7 @@ test('a dead guardian is reported once', () => {
   port.arm(planOf(1))
   expect(port.armed).toBe(false)
   port.arm(planOf(2))
-  expect(faults).toEqual([{ message: expect.stringContaining('Guardian died') }])
+  expect(faults).toEqual([{ event: 'guardianDied', message: expect.stringContaining('Guardian died') }])
 })
 
 test('release leaves armed plans to the guardian and sends nothing more', () => {
@@ -142,7 +142,8 @@ test('a plan that is too large is reported once, others still work, and a smalle
   port.arm(large)
   port.arm(large)
   port.arm(planOf(2))
-  expect([port.armed, faults]).toEqual([false, [{ message: expect.stringContaining('too large'), unit: 1, bytes }]])
+  const fault = { event: 'cleanupPlanTooLarge', message: expect.stringContaining('too large'), unit: 1, bytes }
+  expect([port.armed, faults]).toEqual([false, [fault]])
   port.arm(planOf(1))
   expect(port.armed).toBe(true)
   expect(hex(readAll())).toBe(hex(armMessage(planOf(2)), armMessage(planOf(1))))
