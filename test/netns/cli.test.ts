@@ -277,7 +277,7 @@ describeNetns('holdfast run', () => {
     const daemon = await running()
     const [engine = 0] = daemon.process.children
     const numbers = readdirSync(`/proc/${engine}/fd`).map(Number)
-    // The kernel closes the descriptors of a dead process from the last to the first. An eventfd closes at once.
+    // The kernel closes the descriptors of a dead process from the last to the first. An eventfd closes immediately.
     const last = Math.max(...numbers.filter((n) => !readlinkSync(`/proc/${engine}/fd/${n}`).includes('[eventfd]')))
     expect([last, readlinkSync(`/proc/${engine}/fd/${last}`)], `of ${numbers}`).toEqual([
       1023,
