@@ -130,17 +130,17 @@ export class ClientRecord {
     return { at: longestAt, ms: longest }
   }
 
-  /** Returns the first reply in the window from another node. */
+  /** Returns the first reply between the times `from` and `to` that a node other than `before` has sent. */
   movedFrom(before: number, from: number, to = Number.POSITIVE_INFINITY): HolderNumber | undefined {
     return this.#replies.find(({ at, by }) => at >= from && at <= to && by !== before)
   }
 
-  /** Returns the last reply of that node up to `to`. */
+  /** Returns the time of the last reply of the node `by` up to the time `to`. */
   lastOf(by: number, to: number): number | undefined {
     return this.#replies.findLast((reply) => reply.by === by && reply.at <= to)?.at
   }
 
-  /** Returns from when on the last node of the window answered without a change. */
+  /** Returns the time from which the node that answers at `to` has answered without a change. */
   settledAt(to: number): number | undefined {
     return this.#holders.findLast((holder) => holder.at <= to)?.at
   }

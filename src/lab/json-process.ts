@@ -12,7 +12,7 @@ export type Said = Readonly<Record<string, unknown>>
 export type Ended = { readonly code: number | null; readonly signal: NodeJS.Signals | null }
 
 export class JsonProcess {
-  /** All lines of its standard output, parsed. */
+  /** All lines that the process has written to its standard output, each parsed as JSON. */
   readonly said: Said[] = []
   readonly stderr: string[] = []
   readonly ended: Promise<Ended>

@@ -12,7 +12,7 @@ import { type TimelineInstance, type TimelineVector, timelineVectors } from './s
 type Tracker = TimelineInstance['track'][number]
 type Seen = { readonly at: number; readonly text: string }
 
-/** Returns FAULT and its end, or the priority, at each change. */
+/** Returns every change of the router with its time: FAULT or BACKUP for a script without weight, otherwise the priority. */
 function computed(vector: TimelineVector, { priority }: TimelineInstance, { name, weight, reverse }: Tracker): Seen[] {
   let before = weight === null ? undefined : `${priority}`
   return healthOf(vector, name).flatMap(({ at, health }) => {

@@ -25,8 +25,8 @@ const PROMISE = 'docs/migrating-from-keepalived.md'
  */
 const SEVERAL = 500
 /**
- * Limit in ms without an answer in a hand-over. A node that leaves too early leaves the client for the successor's Skew_Time, 727 ms and
- * more.
+ * Limit in ms without an answer in a hand-over. If the leaving node releases the address before its successor answers, the client gets no
+ * answer for the Skew_Time of the successor, which is 727 ms and more.
  */
 const HANDED_OVER = 400
 /** Skew_Time in ms of priority 40. It is the longest Skew_Time of the priorities 40, 60 and 70. */

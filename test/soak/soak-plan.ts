@@ -5,7 +5,7 @@
  */
 import { type Fault, type NodeName, randomOf } from '../chaos/plan.ts'
 
-/** Failovers. The ones that end a process come first: they are possible only while r1 is the holder. */
+/** Failovers. The failovers that end a process come first, because they are possible only while r1 is the holder. */
 export const FAILOVERS = ['stop', 'kill engine', 'yield', 'check failure', 'link flap', 'partition'] as const
 export const RELOADS = ['reload, same file', 'reload, other value', 'reload, other priority'] as const
 export const SOAK_KINDS = [...FAILOVERS, ...RELOADS] as const

@@ -19,7 +19,7 @@ export type Now = { readonly monotonic: number; readonly wall: number }
  */
 export type Intent = { readonly api: boolean; readonly ingress: boolean | 'unknown' }
 
-/** Events for the agent. Node objects in them are parsed JSON. */
+/** Events for the agent. Every `node` is a Node object of Kubernetes, as parsed JSON that was not checked. */
 export type AgentEvent =
   | { readonly kind: 'nodesListed'; readonly nodes: readonly unknown[] }
   | { readonly kind: 'nodeChanged'; readonly node: unknown }

@@ -113,7 +113,10 @@ export type ClockReading = {
  * (docs/adr/0086).
  */
 export type ClockPort = {
-  /** Starts the clock of a router. Returns false, and starts nothing, while the clock is still sending a former round. */
+  /**
+   * Starts the clock of a router: from then on the guardian repeats the router's advertisements. Returns false, and
+   * starts nothing, while the guardian is still sending the frames of an earlier order.
+   */
   arm(order: ClockOrder): boolean
   /** Stops the clock of a router, and waits a few milliseconds for a round that is being sent. */
   withdraw(slot: number): ClockReading

@@ -10,7 +10,7 @@ import type { LogFields } from '../../log/log-fields.ts'
 import { Chronicle, type ChronicleClock, SYSTEM_CLOCKS } from './chronicle.ts'
 import { RATES, suppressedField, TokenBucket } from './token-bucket.ts'
 
-/** Fields of a line about the event. A field that the table of events does not name is refused. */
+/** Fields of a log line about the event `E`. TypeScript rejects a field that the table of log events does not list. */
 type FieldsOf<E extends EngineEvent, Given> = Given &
   LogFields<E['fields'][number]> & { readonly [Name in Exclude<keyof Given, E['fields'][number]>]: never }
 

@@ -53,7 +53,10 @@ export type HeldBack = 'preempt' | 'preemptDelay' | 'margin'
 export type ClockSnapshot = {
   /** True while the clock sends the advertisements. */
   readonly armed: boolean
-  /** Number of rounds that the clock has sent. The counter of sent advertisements contains them. */
+  /**
+   * Number of rounds that the clock has sent. A round is the router's advertisement, with the ARP questions that are due.
+   * The counter of sent advertisements includes the advertisements of these rounds.
+   */
   readonly rounds: number
   /** Number of rounds that the clock could not send. */
   readonly failed: number

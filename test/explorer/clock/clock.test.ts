@@ -1,4 +1,7 @@
-/** The design of the guardian's clock (docs/adr). The tests explore every order of its steps, and leave out each rule once. */
+/**
+ * The design of the guardian's clock, a thread that repeats the advertisements of an engine (docs/adr/0086). The tests search every order of
+ * the steps of engine, clock and guardian in a model. They also show that the model fails if any single rule of the design is left out.
+ */
 import { describe, expect, it } from 'vitest'
 import { search } from './search.ts'
 import { PRIORITY, RULES, type Rules, type Setting } from './state.ts'

@@ -43,7 +43,7 @@ export function definitionIn(line: Passage): { readonly name: string; readonly v
 
 export type Replaced = {
   readonly line: Passage
-  /** Further lines of a definition that has several lines. */
+  /** Second and further lines of the value, if the line ends with a name (`$NAME`) whose value has several lines. */
   readonly rest: readonly Passage[]
   /** Name whose replacement does not end or makes the line too long; `undefined` if every name was replaced. */
   readonly endless: string | undefined
