@@ -12,15 +12,32 @@
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../../common/guardian-words.h"
 #include "../netlink.h"
 #include "../packet.h"
 #include "mail.h"
 
+/* Numbers from here on are behind those of all other descriptors. */
+#define LAST_DESCRIPTORS 512
+
 int ask_fd = -1, cover_fd = -1;
 
 static int raw4_fd = -1, raw6_fd = -1, frame_fd = -1;
+
+/*
+ * Returns -1 without the socket. Protocol 0: the socket only sends. The kernel closes the files of a dead process from
+ * the last to the first, and needs some 10 ms for a packet socket. So the packet socket is behind the channel. If the channel
+ * was closed first, an engine in the same PID namespace would begin to leave, and would be killed in the middle of that.
+ */
+static int open_frame_socket(void) {
+  const int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const int last = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, LAST_DESCRIPTORS);
+  if (last < 0) return fd;
+  (void)close(fd);
+  return last;
+}
 
 const char *open_clock_descriptors(void) {
   if (!open_mail()) return "eventfd";
@@ -34,8 +51,7 @@ const char *open_clock_descriptors(void) {
   set_option(raw6_fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
   set_option(raw4_fd, SOL_SOCKET, SO_RXQ_OVFL, 1);
   set_option(raw6_fd, SOL_SOCKET, SO_RXQ_OVFL, 1);
-  /* Protocol 0: the socket only sends. */
-  frame_fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  frame_fd = open_frame_socket();
   return NULL;
 }
 
