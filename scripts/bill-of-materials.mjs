@@ -1,6 +1,6 @@
 /**
- * Reads npm's CycloneDX bill from stdin, and writes sbom.cdx.json and licences.txt to the folder of the argument.
- * Decided here: the parts that npm does not know: Node in tarball and image, and the C library in the static programs.
+ * Reads npm's CycloneDX bill from stdin, and writes sbom.cdx.json and licences.txt to the folder of the argument. This
+ * file decides the parts that npm does not know: Node in tarball and image, and the C library in the static programs.
  * With --debian it adds the packages of the image's base (lines `name version architecture source`). No line depends on
  * the time or place of the build, and a package without a licence text stops the release.
  */

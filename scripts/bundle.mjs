@@ -1,7 +1,7 @@
 /**
  * Makes dist/bundle/ of few files. A daemon that must be in Backup within 150 ms cannot load eighty modules one by one:
  * that would double its start. dist/bundle/ is as deep as dist/app/, so paths to native/ and package.json are right in
- * both. Decided here: which modules share a file because they are always loaded together (docs/adr/0038).
+ * both. This file decides which modules share a file because they are always loaded together (docs/adr/0038).
  */
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,8 +1,9 @@
 /**
  * dist/bundle/main.js, worker.js and warm-up.js are copies of this file. Each starts the part of the bundle with its
- * name, with V8's code cache if there is one (docs/adr/0038). Decided here: a cache that is missing, damaged, of
- * another text or of another V8 costs time and nothing else. Also decided here: which modules of Node are loaded at
- * their first use, and the folder of the caches. Does not know what the code does; bundle.json names its file.
+ * name, with V8's code cache if there is one (docs/adr/0038). This file decides a cache that is missing, damaged, of
+ * another text or of another V8 costs time and nothing else. This file also decides which modules of Node are loaded at
+ * their first use, and the folder of the caches. This file does not know what the code does; bundle.json names its
+ * file.
  */
 'use strict'
 const { mkdirSync, readFileSync, renameSync, writeFileSync } = require('node:fs')

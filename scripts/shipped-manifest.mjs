@@ -1,6 +1,7 @@
 /**
- * Rewrites package.json in the folder of a package that is shipped: `node scripts/shipped-manifest.mjs FOLDER [REVISION]`. Decided here:
- * the bundle has all packages in it but node-gyp-build, which comes along. So `npm install` needs no network and adds one package.
+ * Rewrites package.json in the folder of a package that is shipped: `node scripts/shipped-manifest.mjs FOLDER
+ * [REVISION]`. This file decides that the bundle has all packages in it but node-gyp-build, which comes along. So `npm
+ * install` needs no network and adds one package.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 /**
  * Reports of the lab's client (deploy/compose/client.ts, as JSON): which node answers at each address, for how long
- * none did, and for how long two had it. Decided here: a fault is judged by the reports after it. Pure. Does not know
- * the faults.
+ * none did, and for how long two had it. This file decides that a fault is judged by the reports after it. Pure. This
+ * file does not know the faults.
  */
 export type Line = Readonly<Record<string, unknown>> & { readonly address: string; readonly event: string }
 

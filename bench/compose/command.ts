@@ -1,6 +1,6 @@
 /**
- * Runs commands while lines of other processes are read. Decided here: a terminal's Ctrl-C reaches none of them,
- * because the lab ends them itself. A command that fails reports its reason.
+ * Runs commands while lines of other processes are read. This file decides that a terminal's Ctrl-C reaches none of
+ * them, because the lab ends them itself. A command that fails reports its reason.
  */
 import { spawn } from 'node:child_process'
 

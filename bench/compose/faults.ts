@@ -1,6 +1,6 @@
 /**
- * Faults of a node of the lab, and their repair. Decided here: each fault is done from outside, to the container or to
- * the machine's end of its cable. Does not know how its consequences are measured.
+ * Faults of a node of the lab, and their repair. This file decides that each fault is done from outside, to the
+ * container or to the machine's end of its cable. This file does not know how its consequences are measured.
  */
 import { spawnSync } from 'node:child_process'
 import { command } from './command.ts'

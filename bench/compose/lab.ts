@@ -1,6 +1,6 @@
 /**
- * The running lab: its project, and the reports of its client. Decided here: the lab is at rest if one node, the
- * expected one, has had both addresses for a while.
+ * The running lab: its project, and the reports of its client. This file decides that the lab is at rest if one node,
+ * the expected one, has had both addresses for a while.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'

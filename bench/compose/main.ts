@@ -1,6 +1,6 @@
 /**
  * `make lab`: the whole story of docker-compose.yml. It starts the lab, makes the faults one by one, prints a table of
- * outages, and removes the lab in every exit path. Decided here: texts and order, and which images are built if no
+ * outages, and removes the lab in every exit path. This file decides texts and order, and which images are built if no
  * registry answers.
  */
 

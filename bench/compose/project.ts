@@ -1,7 +1,7 @@
 /**
- * The lab of docker-compose.yml as a Compose project of its own. Decided here: which Compose runs (version 2 if it
+ * The lab of docker-compose.yml as a Compose project of its own. This file decides which Compose runs (version 2 if it
  * exists), and that there is one lab at a time, because its subnet is fixed. Nothing of it outlives this process, or at
- * the latest the start of the next one. Does not know the faults.
+ * the latest the start of the next one. This file does not know the faults.
  */
 
 import { execFileSync } from 'node:child_process'

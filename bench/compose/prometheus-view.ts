@@ -1,4 +1,4 @@
-/** Asks the lab's Prometheus from this machine. Does not know the expected values. */
+/** Asks the lab's Prometheus from this machine. This file does not know the expected values. */
 import { eventually } from '../../src/lab/wait.ts'
 import type { Project } from './project.ts'
 

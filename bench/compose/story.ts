@@ -1,7 +1,7 @@
 /**
- * A fault and its consequences, as the client and Prometheus saw them. Decided here: what is observed: a rest before,
- * the fault until another node rests with the addresses, and the repair until the first one does. Does not know the
- * faults.
+ * A fault and its consequences, as the client and Prometheus saw them. This file decides what is observed: a rest
+ * before, the fault until another node rests with the addresses, and the repair until the first one does. This file
+ * does not know the faults.
  */
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import type { Sight } from './client-view.ts'

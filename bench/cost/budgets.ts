@@ -1,5 +1,5 @@
 /**
- * The budgets of an idle daemon (docs/cost.md, Budgets) beside the measurements, with keepalived's. Decided here:
+ * The budgets of an idle daemon (docs/cost.md, Budgets) beside the measurements, with keepalived's. This file decides
  * which cell belongs to each budget, and that a budget without a measurement is neither met nor missed. Pure.
  */
 import { spreadOf } from '../failover/statistics.ts'

@@ -1,8 +1,8 @@
 /**
  * Measures the cost of one health check, and how many checks a CPU second pays for. Nodes run side by side, each alone
- * and Active. They have no check, one check, or many of one kind once a second. Decided here: launchers and programs
- * count with the daemon, and the target does not. keepalived checks with a program, because it has nothing else. Does
- * not judge.
+ * and Active. They have no check, one check, or many of one kind once a second. This file decides that launchers and
+ * programs count with the daemon, and the target does not. keepalived checks with a program, because it has nothing
+ * else. Does not judge.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

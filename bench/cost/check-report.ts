@@ -1,6 +1,6 @@
 /**
- * The cost of checks as Markdown. Decided here: the cost of a check is the cost of a daemon with it less the cost
- * without it, in the same run. Pure.
+ * The cost of checks as Markdown. This file decides that the cost of a check is the cost of a daemon with it less the
+ * cost without it, in the same run. Pure.
  */
 import type { CheckCost, Result } from './result.ts'
 import { mib, rows, seconds, weatherText } from './table.ts'

@@ -1,7 +1,8 @@
 /**
  * Measures how soon health checks notice a failure, and their effect on advertisements: `node bench/cost/checks.mjs
- * [notice|lateness]… [--seconds N] [--runs N]` (root; build first: make build). Decided here: which times count. The
- * cost of checks is measured by `npm run bench:cost -- --part checks`. Does not judge: the budgets are in docs/cost.md.
+ * [notice|lateness]… [--seconds N] [--runs N]` (root; build first: make build). This file decides which times count.
+ * The cost of checks is measured by `npm run bench:cost -- --part checks`. Does not judge: the budgets are in
+ * docs/cost.md.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /**
  * Runs checks that fail ten times a second in a real daemon. Remains of a run (memory, descriptors, processes) must not
- * add up. Decided here: which failures. Does not judge: the figures go to docs/cost.md. HF_COLLECT=1 shows the heaps
- * after a garbage collection (thread-memory.mjs).
+ * add up. This file decides which checks fail, and judges nothing: the figures go to docs/cost.md. HF_COLLECT=1
+ * shows the heaps after a garbage collection (thread-memory.mjs).
  *   node build/bench/cost/failing-checks.js [minutes, 60 by default]
  */
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
  * How a cost grows: the straight line through the measurements (least squares), and the distance of the worst point
- * from it. Decided here: a cell in trouble is no point. Pure.
+ * from it. This file decides that a cell in trouble is no point. Pure.
  */
 import { type Cell, type CellResult, cpuOf, memoryIn, type NodeCost, rssMiB } from './result.ts'
 

@@ -1,7 +1,7 @@
 /**
- * A group of equal nodes with many virtual routers on one interface, all of them Active on the first. Decided here:
- * both daemons are configured alike, each with its defaults, and when the group is in the wanted state. Does not know
- * what is counted.
+ * A group of equal nodes with many virtual routers on one interface, all of them Active on the first. This file decides
+ * that both daemons are configured alike, each with its defaults, and when the group is in the wanted state. This file
+ * does not know what is counted.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
 /**
- * Measures the cost of an idle group: started, left alone until the compilers are done, then counted. Decided here:
+ * Measures the cost of an idle group: started, left alone until the compilers are done, then counted. This file decides
  * when a cell cannot be measured: the group never reached its state, or did not keep it. Does not throw for an error
  * that a cell can record.
  */

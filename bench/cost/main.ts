@@ -1,6 +1,6 @@
 /**
  * `npm run bench:cost`: measures the cost of an idle daemon, with keepalived in turn, because ratios count more than
- * absolute figures. Decided here: the order, and that each measurement is on disk before the next one begins.
+ * absolute figures. This file decides the order, and that each measurement is on disk before the next one begins.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

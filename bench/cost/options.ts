@@ -1,5 +1,5 @@
 /**
- * The command line of the cost benchmark. Decided here: what is accepted, which cells it selects, and how long they
+ * The command line of the cost benchmark. This file decides what is accepted, which cells it selects, and how long they
  * take. Pure.
  */
 import { parseArgs } from 'node:util'

@@ -1,7 +1,7 @@
 /**
- * Resources of a daemon with all its processes: CPU time of the present and the past ones, memory of each. Decided
- * here: a cgroup counts (version 2, to the microsecond, with ended children) if one can be made, otherwise
- * /proc/PID/stat. Does not know the daemon.
+ * Resources of a daemon with all its processes: CPU time of the present and the past ones, memory of each. This file
+ * decides that a cgroup counts (version 2, to the microsecond, with ended children) if one can be made, otherwise
+ * /proc/PID/stat. This file does not know the daemon.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

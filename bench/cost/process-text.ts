@@ -1,6 +1,6 @@
 /**
- * Reads what the kernel writes about a process: /proc/PID/stat, smaps_rollup, and a cgroup's cpu.stat. Decided here:
- * which fields count. Pure. Does not know which processes are read, and when.
+ * Reads what the kernel writes about a process: /proc/PID/stat, smaps_rollup, and a cgroup's cpu.stat. This file
+ * decides which fields count. Pure. This file does not know which processes are read, and when.
  */
 
 /** USER_HZ of Linux on every architecture that we build for. */

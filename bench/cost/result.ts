@@ -1,6 +1,6 @@
 /**
  * The whole result of the cost benchmark, as written to bench/results/cost.json. Pure: the table needs nothing else.
- * Decided here: what makes a cell unmeasurable. Does not know how it was measured.
+ * This file decides what makes a cell unmeasurable. This file does not know how it was measured.
  */
 export type CostDaemon = 'holdfast' | 'keepalived'
 export type Transport = 'multicast' | 'unicast'

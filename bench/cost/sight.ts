@@ -1,6 +1,6 @@
 /**
- * The states of a node's virtual routers at one moment, as the node reports them. Decided here: how keepalived's log
- * shows them, and that a router which changed its state and came back has changed. Pure.
+ * The states of a node's virtual routers at one moment, as the node reports them. This file decides how keepalived's
+ * log shows them, and that a router which changed its state and came back has changed. Pure.
  */
 
 /** State of a router, number of changes so far, and reason of the last change. */

@@ -1,7 +1,7 @@
 /**
  * Measures the time from before the process is made (`ip netns exec` included) to a Backup that receives. One time is
  * the interface's join of 224.0.0.18, seen from outside and alike for both daemons. The other is the daemon's own
- * report of Backup. Decided here: which times count: holdfast dates its record itself, and keepalived's line counts
+ * report of Backup. This file decides which times count: holdfast dates its record itself, and keepalived's line counts
  * when it is received, because its date has only seconds.
  */
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** Markdown tables and their figures. Decided here: how many digits are significant. Pure. */
+/** Markdown tables and their figures. This file decides how many digits are significant. Pure. */
 import { NOISY_PRESSURE, type Weather } from './result.ts'
 
 /** Returns CPU seconds a minute as text. */

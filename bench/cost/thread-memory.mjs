@@ -1,7 +1,7 @@
 /**
  * Loaded into the measured daemon (NODE_OPTIONS, bench only): each thread writes the size of its heap, so that growth
- * has a name. Decided here: the figures. Does not judge them. HF_THREAD_MEMORY is the file, with one JSON line for each
- * thread and look. With HF_COLLECT garbage is collected first, and what remains is a leak.
+ * has a name. This file decides the figures. This file does not judge them. HF_THREAD_MEMORY is the file, with one JSON
+ * line for each thread and look. With HF_COLLECT garbage is collected first, and what remains is a leak.
  */
 import { appendFileSync } from 'node:fs'
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:wake-ups`: counts how often the threads of an idle node wake up. Decided here: the cells, and that the
- * kernel counts (voluntary context switches of each thread), because a counter of our own would count only what it
+ * `npm run bench:wake-ups`: counts how often the threads of an idle node wake up. This file decides the cells, and that
+ * the kernel counts (voluntary context switches of each thread), because a counter of our own would count only what it
  * knows. Beside them stand the JavaScript turns of the engine by cause (holdfast_engine_wakeups_total).
  */
 import { readdirSync, readFileSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /**
  * 255 virtual routers on one interface, all of them on r1: the time until another node answers a client at the last
- * address. Decided here: their configuration, alike for both daemons, and when all is ready. The last router has the
- * address of the other scenarios, so one of the 255 is measured to the millisecond.
+ * address. This file decides their configuration, alike for both daemons, and when all is ready. The last router has
+ * the address of the other scenarios, so one of the 255 is measured to the millisecond.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

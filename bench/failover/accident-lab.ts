@@ -1,6 +1,6 @@
 /**
- * The place of an accident: a lab that is removed in every exit path, with all its processes. Does not know what
- * happens there.
+ * The place of an accident: a lab that is removed in every exit path, with all its processes. This file does not know
+ * what happens there.
  */
 
 import { createLab, type Lab } from '../../src/lab/lab.ts'

@@ -1,6 +1,6 @@
 /**
- * Takeovers without a fault: under CPU load and under loss of advertisements, with and without real-time priority.
- * Decided here: how often a Backup took over, from what was on the wire. Does not know how load is made.
+ * Takeovers without a fault: under CPU load and under loss of advertisements, with and without real-time priority. This
+ * file decides how often a Backup took over, from what was on the wire. This file does not know how load is made.
  */
 
 import { frrSource } from '../../src/lab/daemons/frr.ts'

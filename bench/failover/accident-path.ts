@@ -1,8 +1,8 @@
 /**
- * Accidents of cables: r1 or all routers are cut off and return, with or without loss of carrier. Decided here: how
- * long both sides of a cut are alone before it heals. Does not know accidents of daemons. In the partition the client
- * receives all three routers, which do not receive each other. This is the most common split brain (multicast that does
- * not arrive), and it can mislead a client.
+ * Accidents of cables: r1 or all routers are cut off and return, with or without loss of carrier. This file decides how
+ * long both sides of a cut are alone before it heals. This file does not know accidents of daemons. In the partition
+ * the client receives all three routers, which do not receive each other. This is the most common split brain
+ * (multicast that does not arrive), and it can mislead a client.
  */
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { type Accident, afterMove, downMs, EQUAL, nothing, only, PRIORITIES, type Stage, silence } from './accident.ts'

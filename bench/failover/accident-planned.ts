@@ -1,5 +1,6 @@
 /**
- * Orders of an operator to the daemon of r1: ends it, makes it yield, restarts it, reloads it. Does not know accidents.
+ * Orders of an operator to the daemon of r1: ends it, makes it yield, restarts it, reloads it. This file does not know
+ * accidents.
  */
 import { Frr } from '../../src/lab/daemons/frr.ts'
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'

@@ -1,4 +1,7 @@
-/** Accidents of the daemon of r1: parts of it die or are stopped. Does not know accidents of its host and its cable. */
+/**
+ * Accidents of the daemon of r1: parts of it die or are stopped. This file does not know accidents of its host and its
+ * cable.
+ */
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { type Accident, afterMove, downMs, farewell, type Stage, silence } from './accident.ts'
 

@@ -1,7 +1,7 @@
 /**
  * The shape of an accident: its preconditions, how it is done to three routers, how long to observe, and what the
- * timers of RFC 9568 alone predict. Decided here: the types that all families of accidents share. Does not know which
- * accidents exist (scenario.ts), nor how the LAN is observed (observation.ts).
+ * timers of RFC 9568 alone predict. This file decides the types that all families of accidents share. This file does
+ * not know which accidents exist (scenario.ts), nor how the LAN is observed (observation.ts).
  */
 import {
   activeDownIntervalMs,

@@ -1,6 +1,6 @@
 /**
  * The budgets of docs/performance.md, judged by the runs of holdfast: met, missed, or missed on a machine that was too
- * noisy. Decided here: the bounds. A pure function of the result. Does not know why a budget is missed.
+ * noisy. This file decides the bounds. A pure function of the result. This file does not know why a budget is missed.
  */
 import type { Run } from './accident.ts'
 import { type CellResult, noiseOf, type Result } from './result.ts'

@@ -1,6 +1,6 @@
 /**
  * `npm run bench:checks`: the cost of checks with their child processes. Six nodes run side by side, each alone and
- * Active: holdfast and keepalived with no check, with one page every second, and with OpenShift's set. Decided here:
+ * Active: holdfast and keepalived with no check, with one page every second, and with OpenShift's set. This file decides
  * what is counted (all processes of the daemon and all that they have reaped, not the target).
  *   node build/bench/failover/check-cost.js [seconds, 60 by default] [warm-up, 60 by default]
  */

@@ -1,6 +1,6 @@
 /**
  * The service behind the address fails on its holder, whose daemon lives. Three nodes are equal (priority 40), so their
- * checks decide. Decided here: what the accident is and how long to observe. The measurement is that of the other
+ * checks decide. This file decides what the accident is and how long to observe. The measurement is that of the other
  * scenarios, and a responder that does not fail answers the client.
  */
 import { writeFileSync } from 'node:fs'

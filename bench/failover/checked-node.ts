@@ -1,7 +1,7 @@
 /**
  * A node whose daemon checks its services. The checks are those of OpenShift's own keepalived with curl (three scripts,
- * priority 40), or one page (priority 40 + 50, the smallest useful set). Decided here: both daemons ask the same
- * questions at the same times, each in its own way. Does not know what happens to the services.
+ * priority 40), or one page (priority 40 + 50, the smallest useful set). This file decides that both daemons ask the
+ * same questions at the same times, each in its own way. This file does not know what happens to the services.
  */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 /**
  * The observations of one client, from its probes and the replies: outage, loss, the answering node over time, and the
- * punctuality of the gauge itself. Decided here: what an outage is, and what the gauge's own lateness is. Pure. Does
- * not know where the entries come from, nor what happened to the routers.
+ * punctuality of the gauge itself. This file decides what an outage is, and what the gauge's own lateness is. Pure.
+ * This file does not know where the entries come from, nor what happened to the routers.
  */
 import type { Entry } from './journal.ts'
 import { spreadOf } from './statistics.ts'

@@ -1,7 +1,8 @@
 /**
- * Runs several labs at a time, each with an accident of its own, because most of a run is waiting. Decided here: no
- * daemon starts or ends while an accident is observed in any lab, and accidents are not in the same millisecond. Also
- * decided here: over which part of a run the load of the machine counts. Does not know what a lab is.
+ * Runs several labs at a time, each with an accident of its own, because most of a run is waiting. This file decides
+ * that no daemon starts or ends while an accident is observed in any lab, and accidents are not in the same
+ * millisecond. This file also decides over which part of a run the load of the machine counts. This file does not know
+ * what a lab is.
  */
 import { sleep } from '../../src/lab/wait.ts'
 import { type Pressure, pressureNow, pressureSince } from './pressure.ts'

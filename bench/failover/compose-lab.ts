@@ -1,7 +1,8 @@
 /**
  * The lab of docker-compose.yml for the benchmark: its routers are containers of the image, client and observer two
- * more, and the gauge works in their network namespaces. Decided here: which accidents can be done to a container from
- * the machine (root), and that its network has the addresses of the other lab. Does not know what happens there.
+ * more, and the gauge works in their network namespaces. This file decides which accidents can be done to a container
+ * from the machine (root), and that its network has the addresses of the other lab. This file does not know what
+ * happens there.
  */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * Which figure of a run shows the effect of an accident on a client, and how it compares. Decided here: the figure of
- * each scenario. Pure.
+ * Which figure of a run shows the effect of an accident on a client, and how it compares. This file decides the figure
+ * of each scenario. Pure.
  */
 import type { Cell, Run } from './accident.ts'
 import { type CellResult, noiseOf } from './result.ts'

@@ -1,7 +1,7 @@
 /**
- * The observations of one client of many addresses: the answering node of each, and for how long none answered. Decided
- * here: only a probe can be unanswered. While the client itself did not ask, no node was silent. Pure. Does not know
- * how the client asks.
+ * The observations of one client of many addresses: the answering node of each, and for how long none answered. This
+ * file decides that only a probe can be unanswered. While the client itself did not ask, no node was silent. Pure. This
+ * file does not know how the client asks.
  */
 
 type Watched = { name: string; asked: number; answered: number; silentSince: number | undefined; silence: number }

@@ -1,6 +1,7 @@
 /**
- * The observing programs (bench/native), each on a host of the lab. Decided here: they are compiled when they are older
- * than their sources, and a program that ends by itself fails the run. Does not know the meaning of their records.
+ * The observing programs (bench/native), each on a host of the lab. This file decides that they are compiled when they
+ * are older than their sources, and a program that ends by itself fails the run. This file does not know the meaning of
+ * their records.
  */
 import type { ChildProcess } from 'node:child_process'
 import { appendFileSync, readdirSync, statSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * Decodes the bytes that a gauge writes (bench/native/gauge.h). Decided here: the layout of a record, and that a chunk
- * may end in the middle of one. Pure. Does not know the meaning of the records.
+ * Decodes the bytes that a gauge writes (bench/native/gauge.h). This file decides the layout of a record, and that a
+ * chunk may end in the middle of one. Pure. This file does not know the meaning of the records.
  */
 export const KINDS = ['begin', 'sent', 'reply', 'asked', 'claim', 'announced', 'end'] as const
 export type Kind = (typeof KINDS)[number]

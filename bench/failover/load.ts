@@ -1,6 +1,6 @@
 /**
- * Load for a healthy group: programs that use every CPU, and advertisements that are lost. Decided here: how each is
- * done to the lab; both end with it at the latest. Does not know the consequences.
+ * Load for a healthy group: programs that use every CPU, and advertisements that are lost. This file decides how each
+ * is done to the lab; both end with it at the latest. This file does not know the consequences.
  */
 import { nft } from '../../src/lab/ip.ts'
 import type { Lab } from '../../src/lab/lab.ts'

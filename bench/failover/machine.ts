@@ -1,4 +1,6 @@
-/** The machine of the benchmark, and the versions of the daemons. Decided here: how each daemon reports its version. */
+/**
+ * The machine of the benchmark, and the versions of the daemons. This file decides how each daemon reports its version.
+ */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'

@@ -1,7 +1,7 @@
 /**
  * `make bench`: measures how long a client is without the virtual address, with the daemons in turn in one run, because
- * ratios count more than absolute figures. Decided here: each run is on disk when the next begins, and an interrupt
- * loses no figure and leaves no namespace behind.
+ * ratios count more than absolute figures. This file decides that each run is on disk when the next begins, and an
+ * interrupt loses no figure and leaves no namespace behind.
  */
 
 import { join } from 'node:path'

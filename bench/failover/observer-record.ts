@@ -1,7 +1,7 @@
 /**
  * The observations of a host without any neighbour entry, from its broadcast questions and all answers: how long two
- * nodes answered, how long none, and which announced when. Decided here: two answers to one question are two holders,
- * also with one MAC (FRR's virtual one). Pure. Does not know which node a MAC belongs to.
+ * nodes answered, how long none, and which announced when. This file decides that two answers to one question are two
+ * holders, also with one MAC (FRR's virtual one). Pure. This file does not know which node a MAC belongs to.
  */
 import { type Entry, macOfNumber } from './journal.ts'
 

@@ -1,4 +1,4 @@
-/** The benchmark's command line. Decided here: what is accepted, and the defaults. */
+/** The benchmark's command line. This file decides what is accepted, and the defaults. */
 import { parseArgs } from 'node:util'
 import { LINE_UPS, type LineUp } from './accident.ts'
 import type { Family } from './observation.ts'

@@ -1,6 +1,6 @@
 /**
  * The table of docs/performance.md: a line for each accident with all daemons side by side, while failover.md has a
- * line for each daemon. Decided here: which figures are shown. A pure function of the result.
+ * line for each daemon. This file decides which figures are shown. A pure function of the result.
  */
 import { FIGURE_TEXT, figureOf, pointsOf, ratio } from './figures.ts'
 import { type CellResult, noiseOf, type Result } from './result.ts'

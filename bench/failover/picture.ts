@@ -1,7 +1,8 @@
 /**
  * The benchmark's result as a picture: a band for each scenario, with a lane for each daemon and a mark for every run,
- * on a logarithmic axis of time. Decided here: what is drawn, and how it stays readable in light and dark and on paper.
- * For colour blindness it uses colours of Okabe and Ito, and a shape for each daemon. A pure function of the result.
+ * on a logarithmic axis of time. This file decides what is drawn, and how it stays readable in light and dark and on
+ * paper. For colour blindness it uses colours of Okabe and Ito, and a shape for each daemon. A pure function of the
+ * result.
  */
 import type { LineUp } from './accident.ts'
 import { FIGURE_TEXT, figureOf, pointsOf } from './figures.ts'

@@ -1,7 +1,7 @@
 /**
- * Which cells are measured how often: those of the command line, or the whole table of docs/performance.md. Decided
- * here: the order (daemons in turn, run by run, so that noise affects all), and how long a run will take. Pure. Does
- * not know what happens in a run.
+ * Which cells are measured how often: those of the command line, or the whole table of docs/performance.md. This file
+ * decides the order (daemons in turn, run by run, so that noise affects all), and how long a run will take. Pure. This
+ * file does not know what happens in a run.
  */
 import type { Cell, Company, LineUp } from './accident.ts'
 import type { Family } from './observation.ts'

@@ -1,4 +1,4 @@
-/** Quality of the gauge at its test, as values and as text. Pure. Does not know the test (self-test.ts). */
+/** Quality of the gauge at its test, as values and as text. Pure. This file does not know the test (self-test.ts). */
 import type { Punctuality } from './client-record.ts'
 
 /** Milliseconds of observation without an event. */

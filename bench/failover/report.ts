@@ -1,6 +1,6 @@
 /**
- * The benchmark's result as Markdown. Decided here: what is shown of a cell: each figure beside the other daemon's, and
- * beside what the protocol alone predicts. A pure function of the result.
+ * The benchmark's result as Markdown. This file decides what is shown of a cell: each figure beside the other daemon's,
+ * and beside what the protocol alone predicts. A pure function of the result.
  */
 import { type BudgetJudgement, budgetJudgements } from './budgets.ts'
 import { besideKeepalived, FIGURE_TEXT, type FigureName, figureOf, pointsOf, ratio } from './figures.ts'

@@ -1,7 +1,7 @@
 /**
  * The whole result of a benchmark, as written to bench/results/failover.json: each single run, and what a reader needs
- * to know of the machine. Decided here: when a run was too noisy to judge a daemon by it. Pure: table and picture need
- * nothing else. Does not know how it was measured.
+ * to know of the machine. This file decides when a run was too noisy to judge a daemon by it. Pure: table and picture
+ * need nothing else. This file does not know how it was measured.
  */
 import type { Cell, Run, Theory } from './accident.ts'
 import type { GaugeQuality } from './quality.ts'

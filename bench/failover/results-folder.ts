@@ -1,7 +1,7 @@
 /**
  * The folder of results: failover.json, and made from it failover.md and one picture for each interval and family, as
- * SVG and PNG. Decided here: their names, and that a reader never finds half a file. Does not know how anything was
- * measured.
+ * SVG and PNG. This file decides their names, and that a reader never finds half a file. This file does not know how
+ * anything was measured.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'

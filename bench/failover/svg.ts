@@ -1,6 +1,6 @@
 /**
- * The shapes that a picture needs, as SVG text. Decided here: how text is escaped and numbers are written. Pure. Does
- * not know what is drawn.
+ * The shapes that a picture needs, as SVG text. This file decides how text is escaped and numbers are written. Pure.
+ * This file does not know what is drawn.
  */
 type Attributes = Readonly<Record<string, string | number | undefined>>
 

@@ -1,8 +1,8 @@
 /**
- * How often a router took over, from the wire: one series of its advertisements is one takeover. Decided here: where
- * one series ends and the next begins. The router was silent for longer than an Active is, and a better router had
- * advertised; silence alone may be a machine that stalls. Also decided here: whether the wire had the missed
- * advertisements. Pure. Does not know what was done to the wire.
+ * How often a router took over, from the wire: one series of its advertisements is one takeover. This file decides
+ * where one series ends and the next begins. The router was silent for longer than an Active is, and a better router
+ * had advertised; silence alone may be a machine that stalls. This file also decides whether the wire had the missed
+ * advertisements. Pure. This file does not know what was done to the wire.
  */
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
 

@@ -1,7 +1,7 @@
 /**
  * `npm run bench:matrix`: runs groups of holdfast, of keepalived and of both, all with keepalived's file, through the
- * events of docs/mixed-groups.md, each cell on a LAN of its own. Decided here: how many cells run beside
- * each other, and the comparison: keepalived's figure for the same event, in the same run. Exit status 1 if that was
+ * events of docs/mixed-groups.md, each cell on a LAN of its own. This file decides how many cells run beside each
+ * other, and the comparison: keepalived's figure for the same event, in the same run. Exit status 1 if that was
  * exceeded.
  */
 

@@ -1,6 +1,6 @@
 /**
  * The matrix as a table: a row for each event, a column for each kind of group, over its four transports and families.
- * Decided here: what counts as exceeded. Does not know how it was measured.
+ * This file decides what counts as exceeded. This file does not know how it was measured.
  */
 import { type Cell, LINE_UPS, type LineUp, type Measured } from '../../test/support/group-events.ts'
 

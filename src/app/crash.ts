@@ -1,7 +1,7 @@
 /**
- * The end of an engine that has a bug. Decided here: first the guardian is released, so that it removes the addresses.
- * Then the error is written to standard error, without waiting for a slow reader. The event journal comes last, because
- * a disk may hang. The process is ended by the caller.
+ * The end of an engine that has a bug. This file decides that first the guardian is released, so that it removes the
+ * addresses. Then the error is written to standard error, without waiting for a slow reader. The event journal comes
+ * last, because a disk may hang. The process is ended by the caller.
  */
 import { constants, openSync, writeSync } from 'node:fs'
 import { Socket } from 'node:net'

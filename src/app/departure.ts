@@ -1,6 +1,6 @@
 /**
- * Stops a running daemon. Decided here: the first order to stop counts, whichever signal or command gives the order. A
- * second order does not make the stop faster.
+ * Stops a running daemon. This file decides that the first order to stop counts, whichever signal or command gives the
+ * order. A second order does not make the stop faster.
  */
 import type { Recorder } from '../daemon/telemetry/recorder.ts'
 import { LOG } from '../log/log.ts'

@@ -1,7 +1,7 @@
 /**
- * Opens the file of the event journal when the engine already runs; earlier events are in memory until then. Decided
- * here: no part of the daemon waits for the file, and an unusable file causes only a warning. Also decided here: an
- * earlier run without a `stopped` event has crashed or was killed.
+ * Opens the file of the event journal when the engine already runs; earlier events are in memory until then. This file
+ * decides that no part of the daemon waits for the file, and an unusable file causes only a warning. This file also
+ * decides an earlier run without a `stopped` event has crashed or was killed.
  */
 
 import { defined } from '../base/defined.ts'

@@ -1,7 +1,7 @@
 /**
  * Opens the parts of a daemon that the first advertisement does not need, when the engine already runs: the log, the
- * journal file, the control socket, the HTTP port, keepalived's files and socket, and the rehearsal. Decided here: the
- * order of opening. A part that cannot be opened does not stop the engine.
+ * journal file, the control socket, the HTTP port, keepalived's files and socket, and the rehearsal. This file decides
+ * the order of opening. A part that cannot be opened does not stop the engine.
  */
 import { LOG } from '../log/log.ts'
 import type { EngineProcess } from './compose.ts'

@@ -1,6 +1,6 @@
 /**
- * The listeners of a running daemon: the control socket in the engine's thread, and the HTTP port in the worker.
- * Decided here: which function answers each command. A listener that cannot be opened is logged and does not stop the
+ * The listeners of a running daemon: the control socket in the engine's thread, and the HTTP port in the worker. This
+ * file decides which function answers each command. A listener that cannot be opened is logged and does not stop the
  * daemon.
  */
 

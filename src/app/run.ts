@@ -1,7 +1,7 @@
 /**
  * `holdfast run`: the stages of a daemon, one after another. `start.ts` checks and may refuse, compose.ts makes the
- * engine, facilities.ts opens log, journal and listeners, shut-down.ts ends the daemon. Decided here: the order of the
- * stages, and what the log contains at the start.
+ * engine, facilities.ts opens log, journal and listeners, shut-down.ts ends the daemon. This file decides the order of
+ * the stages, and what the log contains at the start.
  */
 import { hostname } from 'node:os'
 import { formatProblem } from '../config/problem.ts'

@@ -1,6 +1,6 @@
 /**
- * Ends a daemon whose routers have stopped. Decided here: how long the daemon waits for the webhook, the disk and the
- * reader of the log, and that the process ends even if a disk does not answer. The control socket closes last:
+ * Ends a daemon whose routers have stopped. This file decides how long the daemon waits for the webhook, the disk and
+ * the reader of the log, and that the process ends even if a disk does not answer. The control socket closes last:
  * `holdfast stop` may start another daemon as soon as the socket is gone.
  */
 import type { Exit } from '../linux/native.ts'

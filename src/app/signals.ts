@@ -1,4 +1,4 @@
-/** Handles the signals of a running daemon. Decided here: the order that each signal gives. */
+/** Handles the signals of a running daemon. This file decides the order that each signal gives. */
 import type { Daemon } from '../daemon/daemon.ts'
 import type { Recorder } from '../daemon/telemetry/recorder.ts'
 import type { DumpKind } from '../keepalived/dump.ts'

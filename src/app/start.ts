@@ -1,6 +1,6 @@
 /**
  * The first stage of a daemon's start: all checks that may refuse the start, before the daemon sends a packet or
- * changes an address. Decided here: the order of the checks. The daemon ends with a message if the configuration is
+ * changes an address. This file decides the order of the checks. The daemon ends with a message if the configuration is
  * invalid, a capability is missing, another daemon runs on this node, or a socket cannot be opened. An engine with
  * --managed is idle instead if only its file is invalid (docs/adr/0051). Kernel tables and configuration are read once,
  * and compose.ts gets both in the checked form.

@@ -1,6 +1,7 @@
 /**
- * `holdfast run --record FILE`: connects the engine, the tape and the file. Decided here: a recording must not disturb
- * the daemon. If it cannot be made or must end, that is only logged. The format of its lines is in src/recording.
+ * `holdfast run --record FILE`: connects the engine, the tape and the file. This file decides that a recording must not
+ * disturb the daemon. If it cannot be made or must end, that is only logged. The format of its lines is in
+ * src/recording.
  */
 import { messageOf } from '../base/message-of.ts'
 import type { Config } from '../config/config.ts'

@@ -1,9 +1,9 @@
 /**
- * Duplicate address detection for the addresses that this node holds (docs/adr/0018). Decided here: when to ask whether
- * another host has an address, and what an answer means. A host is a duplicate holder if its MAC answers twice, at
- * least 100 ms apart, and the MAC is neither ours nor allowed. A detection is a value, which exists while a router is
- * Active. So a router in Leaving asks nothing. Not known here: frames (probe.ts, neighbor-solicitation.ts), states and
- * routers. The random number is an argument.
+ * Duplicate address detection for the addresses that this node holds (docs/adr/0018). This file decides when to ask
+ * whether another host has an address, and what an answer means. A host is a duplicate holder if its MAC answers twice,
+ * at least 100 ms apart, and the MAC is neither ours nor allowed. A detection is a value, which exists while a router
+ * is Active. So a router in Leaving asks nothing. This file knows nothing about frames (probe.ts,
+ * neighbor-solicitation.ts), states and routers. The random number is an argument.
  */
 import type { Address } from '../wire/address.ts'
 import type { Mac } from '../wire/mac.ts'

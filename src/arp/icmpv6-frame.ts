@@ -1,6 +1,6 @@
 /**
  * Writes and reads the frame around a message of Neighbor Discovery: Ethernet, IPv6 with hop limit 255 (RFC 4861 §7.1),
- * and the checksum with the pseudo-header (RFC 4443 §2.3). Not known here: the meaning of the message.
+ * and the checksum with the pseudo-header (RFC 4443 §2.3). This file knows nothing about the meaning of the message.
  */
 import { type Address, addressBytes, addressFromBytes } from '../wire/address.ts'
 import { concatBytes, uint16, viewOf } from '../wire/bytes.ts'

@@ -1,6 +1,6 @@
 /**
  * `holdfast node-ip show | set | explain`, in place of runtimecfg's command: prints the node's own address, writes it
- * to the files that other programs read, or explains the choice for each address. Decided here: when the tables are
+ * to the files that other programs read, or explains the choice for each address. This file decides when the tables are
  * read again, and that files are replaced atomically. The address is chosen in cluster/decisions/node-ip.
  */
 

@@ -1,6 +1,6 @@
 /**
- * Prints the effective priorities of a configuration: one table for each router, and the limits of presets. Decided
- * here: the layout. Priorities are computed in src/config/advice/priority-table.ts.
+ * Prints the effective priorities of a configuration: one table for each router, and the limits of presets. This file
+ * decides the layout. Priorities are computed in src/config/advice/priority-table.ts.
  */
 
 import { MOST_INDEPENDENT, type PriorityTable } from '../config/advice/priority-table.ts'

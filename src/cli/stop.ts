@@ -1,6 +1,6 @@
 /**
  * `holdfast stop`: stops the daemon as SIGTERM does. The command ends when the control socket has disappeared, because
- * the daemon closes that socket last. Decided here: how long the command waits. The command never kills a process.
+ * the daemon closes that socket last. This file decides how long the command waits. The command never kills a process.
  */
 
 import { EXIT } from '../app/exit-code.ts'

@@ -1,7 +1,7 @@
 /**
  * The health checks of a configuration: probes with every default filled in, and combinations of checks
- * (docs/adr/0024). Decided here: the order in which one pass computes the results of all checks. The keys of a check in
- * the configuration are in schema/healthcheck.ts.
+ * (docs/adr/0024). This file decides the order in which one pass computes the results of all checks. The keys of a
+ * check in the configuration are in schema/healthcheck.ts.
  */
 import type { CheckSpec } from '../healthcheck/check.ts'
 

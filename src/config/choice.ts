@@ -1,5 +1,5 @@
 /**
- * Chooses the interface and the source address of a router among those of the node. Decided here: the meaning of
+ * Chooses the interface and the source address of a router among those of the node. This file decides the meaning of
  * `auto`. If a choice is impossible now but may become possible later, the problem is a warning. If only an edit of the
  * configuration makes a choice possible, the problem is an error.
  */

@@ -1,8 +1,8 @@
 /**
  * The schema of the whole configuration. One zod schema gives the types, the defaults, the bounds, the texts of the
  * problems, and the JSON Schema that `holdfast schema` prints. Defaults that depend on the profile are not set by the
- * schema, but in resolve.ts. Not known here: YAML, positions in the text, and contradictions between values
- * (cross-check.ts).
+ * schema, but in resolve.ts. This file knows nothing about YAML, positions in the text, and contradictions between
+ * values (cross-check.ts).
  */
 import * as z from 'zod'
 import { announceSchema } from './schema/announce.ts'

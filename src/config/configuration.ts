@@ -1,7 +1,7 @@
 /**
  * Turns a document into a configuration, or into all of its problems: those of the schema and those of the cross
- * checks, each with its position. No function throws. Not known here: whether the text was YAML or a keepalived file,
- * its origin, and the node for which it is meant.
+ * checks, each with its position. No function throws. This file knows nothing about whether the text was YAML or a
+ * keepalived file, its origin, and the node for which it is meant.
  */
 import type { z } from 'zod'
 import { advice } from './advice/advice.ts'

@@ -1,6 +1,6 @@
 /**
  * Size of the packets of a router (VR-PKT-10). An advertisement is never fragmented, because not every receiver
- * reassembles packets. Not known here: the interface on which a packet is sent.
+ * reassembles packets. This file knows nothing about the interface on which a packet is sent.
  */
 import { messageLength } from '../vrrp/packet.ts'
 import type { Parameters } from '../vrrp/parameters.ts'

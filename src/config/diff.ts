@@ -2,7 +2,7 @@
  * Compares two configurations and tells what the new configuration means for each router (VR-CFG-08). A router keeps
  * its state unless its identity changes: VRID, interface, version, family or source address. Order, comments and
  * defaults that are written out make no difference. A renamed router is another router, because metrics, logs and
- * commands use the name. Not known here: states, and how a change takes effect.
+ * commands use the name. This file knows nothing about states, and how a change takes effect.
  */
 import type { Transport } from '../vrrp/parameters.ts'
 import { familyOf } from '../wire/address.ts'

@@ -1,7 +1,7 @@
 /**
  * `interface: { holding: … }`: the virtual router runs on the interface that has a certain address of this node,
- * whatever its name (docs/configuration.md). Decided here: which interface and which address that is. Files are read
- * elsewhere, and earlier choices are stored elsewhere.
+ * whatever its name (docs/configuration.md). This file decides which interface and which address that is. Files are
+ * read elsewhere, and earlier choices are stored elsewhere.
  */
 import { type Address, familyOf } from '../wire/address.ts'
 import type { Config, VirtualRouter } from './config.ts'

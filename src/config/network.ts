@@ -1,6 +1,6 @@
 /**
  * Compares addresses by their prefix length. The functions work on octets, so both families use the same arithmetic.
- * Not known here: which nodes have an address, and which networks exist.
+ * This file knows nothing about which nodes have an address, and which networks exist.
  */
 import { type Address, type Family, familyOf, isLinkLocal } from '../wire/address.ts'
 

@@ -1,6 +1,6 @@
 /**
  * Facts about the node that the configuration needs: interfaces and their addresses, as values, and which addresses are
- * the node's own. Not known here: how these facts were read, and why an interface is chosen.
+ * the node's own. This file knows nothing about how these facts were read, and why an interface is chosen.
  */
 import { type Address, addressBytes, type Family, familyOf, isLinkLocal } from '../wire/address.ts'
 import type { NamedAddress } from './named-address.ts'

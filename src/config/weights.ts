@@ -2,7 +2,7 @@
  * Computes the effective priority, which is advertised, from the base priority and the trackers. A positive weight
  * counts while the tracked item is up, a negative weight while the item is down. With weight 0, an item that is down is
  * a fault. The key `reverse` exchanges up and down (VR-TRK-01). A file of weights contains a number that the weight
- * multiplies (VR-TRK-09). Not known here: what a tracker checks, and when.
+ * multiplies (VR-TRK-09). This file knows nothing about what a tracker checks, and when.
  */
 
 /** One tracker with the current result of its check, interface or file. */

@@ -1,6 +1,6 @@
 /**
  * Adds and releases routers after a reload. A removed router is released when it no longer answers for any address. A
- * new router starts when no other router uses its name, VRID or addresses. Not decided here: what a reload changes
+ * new router starts when no other router uses its name, VRID or addresses. Other files decide what a reload changes
  * (reload.ts).
  */
 import type { Config } from '../config/config.ts'

@@ -1,7 +1,7 @@
 /**
  * Keeps one timer for the nearest deadline of all routers and other parts of the engine. The timer is only a hint; the
  * deadline decides. If the timer fires early, it is set again. If the timer fires late, the listener drains the sockets
- * before a deadline expires. Not known here: which parts have deadlines, and which kind of timer is used
+ * before a deadline expires. This file knows nothing about which parts have deadlines, and which kind of timer is used
  * (docs/adr/0040).
  */
 import { type Millis, millis } from '../wire/units.ts'

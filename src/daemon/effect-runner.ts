@@ -2,8 +2,8 @@
  * Runs the effects of one turn for all routers together. A round runs the first order of every router, the next round
  * the second order, and so on. One system call in a round sends all advertisements of a segment, and one system call
  * changes all addresses. So the orders of one router run in the order of the state machine. When many routers take
- * over, all advertisements are sent before any address is installed. Not known here: the purpose of an order. The
- * router of an order receives its outcome.
+ * over, all advertisements are sent before any address is installed. This file knows nothing about the purpose of an
+ * order. The router of an order receives its outcome.
  */
 import type { Millis } from '../wire/units.ts'
 import type { AddressOutcome, AddressStep, Datagram, SendOutcome } from './ports.ts'

@@ -1,7 +1,7 @@
 /**
  * Finds the interface and the source address of each configured router, from the present interfaces, addresses and
- * address files of this node. Decided here: which addresses count as the node's own, and which network changes can
- * matter. Not known here: running routers and sockets.
+ * address files of this node. This file decides which addresses count as the node's own, and which network changes can
+ * matter. This file knows nothing about running routers and sockets.
  */
 import type { Config } from '../config/config.ts'
 import { holdingOf, nameOfInterface } from '../config/holding.ts'

@@ -1,7 +1,7 @@
 /**
  * Gives each virtual router its interface, source address and segment, and sets its faults and priority accordingly.
- * Runs again whenever links or addresses change; without a change it has no effect. Decided here: the order in which
- * faults are raised and cleared. Not known here: packets and deadlines.
+ * Runs again whenever links or addresses change; without a change it has no effect. This file decides the order in
+ * which faults are raised and cleared. This file knows nothing about packets and deadlines.
  */
 import { defined } from '../base/defined.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'

@@ -1,7 +1,7 @@
 /**
  * Changes from one configuration to the next while the daemon runs (VR-CFG-08). Routers are removed, added or get new
- * parameters, in an order that leaves a router without a difference untouched. Decided here: which changes replace a
- * router. Not known here: files, and what a router does with new parameters.
+ * parameters, in an order that leaves a router without a difference untouched. This file decides which changes replace
+ * a router. This file knows nothing about files, and what a router does with new parameters.
  */
 import type { Config, VirtualRouter } from '../config/config.ts'
 import type { ConfigDiff } from '../config/diff.ts'

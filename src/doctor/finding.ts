@@ -1,6 +1,7 @@
 /**
- * A finding of `holdfast doctor`: its level, what was measured, and what to do. Decided here: the levels, and which of
- * several levels is the worst. Not known here: what is examined, how a finding is printed, and the exit status.
+ * A finding of `holdfast doctor`: its level, what was measured, and what to do. This file decides the levels, and which
+ * of several levels is the worst. This file knows nothing about what is examined, how a finding is printed, and the
+ * exit status.
  */
 
 /**

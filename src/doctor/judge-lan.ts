@@ -1,6 +1,6 @@
 /**
- * Judges an interface without its VRRP traffic: link, MTU, kernel settings, and network managers. PURE. Not known here:
- * packets of other routers.
+ * Judges an interface without its VRRP traffic: link, MTU, kernel settings, and network managers. PURE. This file knows
+ * nothing about packets of other routers.
  */
 import { compareAddresses, familyOf, isLinkLocal } from '../wire/address.ts'
 import type { Finding } from './finding.ts'

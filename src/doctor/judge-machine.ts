@@ -1,6 +1,6 @@
 /**
- * Judges the machine apart from its networks: privileges, kernel, processor, and other daemons. PURE. Not known here:
- * how the machine was examined. Timers are judged in judge-timers.ts.
+ * Judges the machine apart from its networks: privileges, kernel, processor, and other daemons. PURE. This file knows
+ * nothing about how the machine was examined. Timers are judged in judge-timers.ts.
  */
 import type { Finding } from './finding.ts'
 import type { MachineState, Measured, NeighbourProcess } from './measurement.ts'

@@ -1,8 +1,8 @@
 /**
- * Judges whether VRRP packets leave this node and arrive, and which routers were heard. Decided here: which conclusions
- * one node alone can draw. A packet that is seen on the wire but reaches no socket was dropped by this node. A missing
- * packet proves nothing, because only the Active of a router sends. PURE. Holders of addresses are judged in
- * judge-addresses.ts.
+ * Judges whether VRRP packets leave this node and arrive, and which routers were heard. This file decides which
+ * conclusions one node alone can draw. A packet that is seen on the wire but reaches no socket was dropped by this
+ * node. A missing packet proves nothing, because only the Active of a router sends. PURE. Holders of addresses are
+ * judged in judge-addresses.ts.
  */
 import type { Address, Family } from '../wire/address.ts'
 import type { Finding } from './finding.ts'

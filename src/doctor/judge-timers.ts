@@ -1,6 +1,6 @@
 /**
- * Judges how late the timers are, which interval that allows, and whether the clocks are reliable. PURE. Not known
- * here: how time was measured.
+ * Judges how late the timers are, which interval that allows, and whether the clocks are reliable. PURE. This file
+ * knows nothing about how time was measured.
  */
 import { defined } from '../base/defined.ts'
 import type { Finding } from './finding.ts'

@@ -1,7 +1,7 @@
 /**
  * Reads the state file of a network manager, to find whether it manages an interface. The file format of
- * systemd-networkd is not documented, so an unknown content gives `unknown`. PURE. Not known here: the paths of the
- * files.
+ * systemd-networkd is not documented, so an unknown content gives `unknown`. PURE. This file knows nothing about the
+ * paths of the files.
  */
 export type ManagerState = 'managed' | 'unmanaged' | 'unknown'
 

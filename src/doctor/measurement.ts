@@ -1,7 +1,7 @@
 /**
- * Measurements as plain values, which are the only input of the judges in this folder. Decided here: their fields,
- * which `--json` prints under `measured` (docs/doctor.md). Not known here: how the values are measured, and what they
- * mean.
+ * Measurements as plain values, which are the only input of the judges in this folder. This file decides the fields of
+ * a measurement, which `--json` prints under `measured` (docs/doctor.md). This file knows nothing about how the values
+ * are measured, and what they mean.
  */
 
 import type { DiscardReason } from '../vrrp/advertisement.ts'

@@ -1,7 +1,7 @@
 /**
- * The report of `holdfast doctor`, as text and as the value of `--json`. Decided here: one line for each finding, the
- * worst first, with the advice indented below it. Findings that are ok are printed on request only. Programs rely on
- * the keys of the JSON value (version 1: keys are added, never changed; docs/doctor.md). PURE.
+ * The report of `holdfast doctor`, as text and as the value of `--json`. This file decides that each finding gets one
+ * line, the worst finding first, with the advice indented below it. Findings that are ok are printed on request only.
+ * Programs rely on the keys of the JSON value (version 1: keys are added, never changed; docs/doctor.md). PURE.
  */
 import { countOf, type Finding, type Level, worst } from './finding.ts'
 import { spreadOf } from './interval.ts'

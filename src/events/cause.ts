@@ -1,8 +1,8 @@
 /**
  * Finds the event that caused a new event of the journal, among the events just before. So the code that records an
- * event need not know the cause. Decided here: which kinds of events can cause which other kinds, and how long before.
- * Only events of this node are searched. If another node's packet is the cause, the reason for that packet is in the
- * journal of the other node.
+ * event need not know the cause. This file decides which kinds of events can cause which other kinds, and how long
+ * before. Only events of this node are searched. If another node's packet is the cause, the reason for that packet is
+ * in the journal of the other node.
  */
 import type { Fact, JournalEvent } from './event.ts'
 

@@ -1,7 +1,7 @@
 /**
  * Defines the event journal of a node. One zod schema gives the types, the lines of the journal file, the answers of
- * /v1/events and their published JSON Schema. Decided here: which events exist and which fields they have. `because` is
- * the number of the event that caused this one, so that a reader can follow the causes back.
+ * /v1/events and their published JSON Schema. This file decides which events exist and which fields they have.
+ * `because` is the number of the event that caused this one, so that a reader can follow the causes back.
  */
 import * as z from 'zod'
 

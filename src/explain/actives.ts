@@ -1,7 +1,7 @@
 /**
- * A node that receives the advertisements of two other Actives is a witness. Decided here: when the report of a witness
- * becomes an incident of its own, and which events are the steps of that incident. If the journals of the two Actives
- * are available, the report is left out, because these journals show the same. PURE.
+ * A node that receives the advertisements of two other Actives is a witness. This file decides when the report of a
+ * witness becomes an incident of its own, and which events are the steps of that incident. If the journals of the two
+ * Actives are available, the report is left out, because these journals show the same. PURE.
  */
 import type { EventOf } from '../events/event.ts'
 import type { Incident } from './incident.ts'

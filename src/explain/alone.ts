@@ -1,6 +1,6 @@
 /**
- * Finds incidents in which no VIP moved. Decided here: which events are an incident of their own, and which only repeat
- * what another node's journal explains. PURE.
+ * Finds incidents in which no VIP moved. This file decides which events are an incident of their own, and which only
+ * repeat what another node's journal explains. PURE.
  */
 import type { EventOf } from '../events/event.ts'
 import { type Cause, ofFault } from './cause.ts'

@@ -1,7 +1,7 @@
 /**
  * Computes the times of one node's events. Each boot of the node has one base: wall clock minus monotonic clock at the
- * end of the boot. A step of the wall clock therefore does not change the order of events. Decided here: where a new
- * boot begins. PURE.
+ * end of the boot. A step of the wall clock therefore does not change the order of events. This file decides where a
+ * new boot begins. PURE.
  */
 import type { JournalEvent } from '../events/event.ts'
 

@@ -1,7 +1,7 @@
 /**
  * Finds why a router became Active. The evidence comes from the journals of all available nodes. The search begins at
- * the reason in the transition and ends at an event on the previous holder. Decided here: which of several explanations
- * counts. A cause without a recorded event stays unknown; no cause is guessed. PURE.
+ * the reason in the transition and ends at an event on the previous holder. This file decides which of several
+ * explanations counts. A cause without a recorded event stays unknown; no cause is guessed. PURE.
  */
 import type { EventOf } from '../events/event.ts'
 import { type Cause, ofFault } from './cause.ts'

@@ -1,6 +1,6 @@
 /**
  * Returns the text of an event, without the node, which is its subject: `heard that r1 released the VIP (priority 0)`.
- * Decided here: the text alone. PURE.
+ * This file decides only the text. PURE.
  */
 import { checkEffectText } from '../events/check-effect-text.ts'
 import type { EventOf, JournalEvent } from '../events/event.ts'

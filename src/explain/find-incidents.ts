@@ -1,6 +1,6 @@
 /**
  * Finds the incidents in the journals: takeovers with their cause and phases, periods with two Actives, and incidents
- * without a move of a VIP. Decided here: which events are the steps of one incident, and the phases of an incident.
+ * without a move of a VIP. This file decides which events are the steps of one incident, and the phases of an incident.
  * PURE.
  */
 import type { EventOf } from '../events/event.ts'

@@ -1,6 +1,6 @@
 /**
- * Builds the first sentence of an incident: which VIP moved from which node to which node, and why. Decided here: the
- * text for each cause. PURE.
+ * Builds the first sentence of an incident: which VIP moved from which node to which node, and why. This file decides
+ * the text for each cause. PURE.
  */
 import type { EventKind, JournalEvent } from '../events/event.ts'
 import type { Cause } from './cause.ts'

@@ -1,6 +1,7 @@
 /**
- * Finds why a source address is missing. Decided here: whether the router waits for a new address (IPv6 first checks an
- * address for duplicates, RFC 4862 §5.4), whether a lost link is the cause, or whether the address was removed. PURE.
+ * Finds why a source address is missing. This file decides whether the router waits for a new address (IPv6 first
+ * checks an address for duplicates, RFC 4862 §5.4), whether a lost link is the cause, or whether the address was
+ * removed. PURE.
  */
 import type { EventOf } from '../events/event.ts'
 import type { Cause } from './cause.ts'

@@ -1,7 +1,7 @@
 /**
  * Finds problems that exist when the journals end, however long ago they began. Such a problem is an engine that does
- * not run or answer, two Actives, another host with a VIP, a fault, a failed check or a refused reload. Decided here:
- * which events begin and end each problem. PURE.
+ * not run or answer, two Actives, another host with a VIP, a fault, a failed check or a refused reload. This file
+ * decides which events begin and end each problem. PURE.
  */
 import type { EventOf } from '../events/event.ts'
 import { faultText, reasonOfFailedReload } from './event-text.ts'

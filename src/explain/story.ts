@@ -1,7 +1,7 @@
 /**
  * Builds the story: the report of `holdfast explain`, as a value (`--json`, version 1: keys are added, never changed;
- * docs/explain.md). Decided here: which incidents belong to the request, which incidents are reported as one, and which
- * notes about clocks and journals are added. PURE.
+ * docs/explain.md). This file decides which incidents belong to the request, which incidents are reported as one, and
+ * which notes about clocks and journals are added. PURE.
  */
 import { type Cause, PREVENTION, SPLIT_BRAIN } from './cause.ts'
 import { clockSteps } from './dating.ts'

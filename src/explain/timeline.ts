@@ -1,7 +1,7 @@
 /**
  * Puts the journals of several nodes on one time line. The node of the first journal is the reference node: all times
  * are by its clock. Within a boot the monotonic clock gives the order, so a step of the wall clock does not change the
- * order of events. Decided here: the time of each event, and how the death of a daemon is recognized. PURE.
+ * order of events. This file decides the time of each event, and how the death of a daemon is recognized. PURE.
  */
 import type { EventKind, EventOf, JournalEvent } from '../events/event.ts'
 import { type ClockOffset, offsetOf, sent } from './clock-offset.ts'

@@ -1,7 +1,7 @@
 /**
  * Reads the address files of `interface: { holding: FILE }`, and reads them again when they have changed. Reading never
- * waits for the program that writes a file. Decided here: how often a file is checked. Not known here: the meaning of
- * the address.
+ * waits for the program that writes a file. This file decides how often a file is checked. This file knows nothing
+ * about the meaning of the address.
  */
 import {
   closeSync,

@@ -1,7 +1,7 @@
 /**
  * Reads a configuration file and computes the digest of its text. A file that cannot be read is returned as a problem,
- * so every command reports it with the same text. Not known here: the meaning of a configuration, and whether it is
- * read at the start, for a check or for a reload (docs/adr/0010).
+ * so every command reports it with the same text. This file knows nothing about the meaning of a configuration, and
+ * whether it is read at the start, for a check or for a reload (docs/adr/0010).
  */
 
 import { createHash, type Hash } from 'node:crypto'

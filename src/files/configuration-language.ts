@@ -1,7 +1,7 @@
 /**
  * Finds the language of a configuration file, YAML or keepalived's, and reads it. A daemon that runs from keepalived's
  * file is idle while that file does not exist, because a cluster may write it later (docs/adr/0030). A reload changes
- * nothing if the file does not exist. Not known here: the meaning of either language.
+ * nothing if the file does not exist. This file knows nothing about the meaning of either language.
  */
 import type { ApiOverride } from '../config/api-options.ts'
 import { parseConfig } from '../config/text/yaml.ts'

@@ -1,6 +1,6 @@
 /**
- * Client of the daemon's control socket: one request and one answer within a time limit, or a stream of events. Decided
- * here: which socket is trusted. Not known here: the meaning of a request.
+ * Client of the daemon's control socket: one request and one answer within a time limit, or a stream of events. This
+ * file decides which socket is trusted. This file knows nothing about the meaning of a request.
  */
 import { statSync } from 'node:fs'
 import { request } from 'node:http'

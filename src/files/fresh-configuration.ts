@@ -2,7 +2,7 @@
  * Prepares a new configuration: reads the file again, checks the configuration on this node, and compares it with the
  * configuration in force (docs/adr/0010). A file that has disappeared since the start is an error, in either language.
  * Reading never waits for a program that may write the file. A text that was handed over is read like the file
- * (docs/adr/0051). Not known here: the thread.
+ * (docs/adr/0051). This file knows nothing about the thread.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import type { Config } from '../config/config.ts'

@@ -1,8 +1,8 @@
 /**
  * Replaces a small file that other programs read. A reader sees the old text or the new text. A symbolic link with the
  * name of the file is replaced, not followed. A folder like /tmp is not safe, so the new text goes into a new file that
- * no other user can create first. The caller decides whether the text must survive a power failure. Not known here: the
- * content.
+ * no other user can create first. The caller decides whether the text must survive a power failure. This file knows
+ * nothing about the content.
  */
 
 import { randomUUID } from 'node:crypto'

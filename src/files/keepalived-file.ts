@@ -1,6 +1,6 @@
 /**
  * Reads a keepalived file and computes a digest of its text and of all included files, so that a change of an included
- * file counts. Not known here: the meaning of the text.
+ * file counts. This file knows nothing about the meaning of the text.
  */
 import { type KeepalivedDocument, parseKeepalivedConfig, readKeepalived } from '../config/keepalived/configuration.ts'
 import type { KeepalivedSource, Surroundings } from '../config/keepalived/source.ts'

@@ -1,7 +1,7 @@
 /**
  * Provides facts about this node that a keepalived file needs: included files, the host name, the user of scripts, and
  * programs on the PATH. Only regular files without execute permission are read, as in keepalived, and no file above a
- * size. Not known here: the content of the files.
+ * size. This file knows nothing about the content of the files.
  */
 
 import { accessSync, closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs'

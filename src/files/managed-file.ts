@@ -2,7 +2,7 @@
  * The file that stores the configuration which an engine was handed (docs/adr/0051). The file is replaced as a whole,
  * and is on the disk before the sender gets an answer. Only one write runs at a time, and the newest text is written
  * last, so no older text remains after the disk was blocked. If the disk is slow, the sender gets the answer that the
- * text is not stored yet. A failed write is tried again. Not known here: the content.
+ * text is not stored yet. A failed write is tried again. This file knows nothing about the content.
  */
 
 import { mkdir, readdir, rm } from 'node:fs/promises'

@@ -1,7 +1,7 @@
 /**
  * A unix socket for users who may command the daemon: root, and the daemon's own user. The kernel tells the user of a
  * client (SO_PEERCRED), and mode 0600 keeps other users from connecting. A socket file of an earlier run is replaced,
- * unless a process still listens on it. Not known here: the protocol.
+ * unless a process still listens on it. This file knows nothing about the protocol.
  */
 
 import { mkdirSync, statSync, unlinkSync } from 'node:fs'

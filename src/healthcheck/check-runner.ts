@@ -1,6 +1,6 @@
 /**
- * Runs one check: its timer, its runs, its event source and its health. Decided here: the order of the consequences of
- * a result (health, report, source, next slot). A run that has a result but has not ended blocks the next run.
+ * Runs one check: its timer, its runs, its event source and its health. This file decides the order of the consequences
+ * of a result (health, report, source, next slot). A run that has a result but has not ended blocks the next run.
  * `check-runner.ts` does not know how a probe works, other checks, or the receiver of reports.
  */
 import type { Millis } from '../wire/units.ts'

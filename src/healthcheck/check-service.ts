@@ -1,7 +1,7 @@
 /**
- * Runs the monitor of the health checks in the worker thread, and converts its calls to messages. Decided here: every
- * change is reported immediately, and all checks are reported regularly. So a missing report means that the thread does
- * not run. The regular report follows a run of a check, because waking a thread costs more than the report
+ * Runs the monitor of the health checks in the worker thread, and converts its calls to messages. This file decides
+ * that every change is reported immediately, and all checks are reported regularly. So a missing report means that the
+ * thread does not run. The regular report follows a run of a check, because waking a thread costs more than the report
  * (docs/adr/0040). `check-service.ts` does not know threads and ports.
  */
 import type { Millis } from '../wire/units.ts'

@@ -1,8 +1,9 @@
 /**
  * Orders requests to file systems. libuv has four threads for files, names and logs of the whole process, and each
- * request to a disk that does not answer blocks one of them. Decided here: one request runs at a time. A slow request
- * no longer blocks the queue, but its file system gets no other request until the slow one is answered. Only MOST_SLOW
- * slow requests may be open, so a thread is always left for names. `disk-queue.ts` does not know what a request reads.
+ * request to a disk that does not answer blocks one of them. This file decides that one request runs at a time. A slow
+ * request no longer blocks the queue, but its file system gets no other request until the slow one is answered. Only
+ * MOST_SLOW slow requests may be open, so a thread is always left for names. `disk-queue.ts` does not know what a
+ * request reads.
  */
 import { readFileSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'

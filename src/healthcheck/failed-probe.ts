@@ -1,6 +1,6 @@
 /**
- * Converts the errors of a probe (Node's error codes) to reasons with a text for people. Decided here: the reason of
- * each error. `failed-probe.ts` does not know sockets, or how a reason counts for a router.
+ * Converts the errors of a probe (Node's error codes) to reasons with a text for people. This file decides the reason
+ * of each error. `failed-probe.ts` does not know sockets, or how a reason counts for a router.
  */
 import { messageOf } from '../base/message-of.ts'
 import type { Reason } from './probe-result.ts'

@@ -1,6 +1,6 @@
 /**
- * Runs all health checks of one thread. Decided here: which checks are started, kept and ended by a new list of checks,
- * and which result counts while a check is replaced. A check whose specification is unchanged keeps running.
+ * Runs all health checks of one thread. This file decides which checks are started, kept and ended by a new list of
+ * checks, and which result counts while a check is replaced. A check whose specification is unchanged keeps running.
  * `monitor.ts` does not know weights, or the receiver of reports.
  */
 import { isDeepStrictEqual } from 'node:util'

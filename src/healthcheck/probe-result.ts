@@ -1,5 +1,5 @@
 /**
- * Result of one run of a probe, as a value. Decided here: the reasons of results, which are used in logs and metric
+ * Result of one run of a probe, as a value. This file decides the reasons of results, which are used in logs and metric
  * labels. `probe-result.ts` does not know how a probe works, nor how a result counts.
  */
 import type { Millis } from '../wire/units.ts'

@@ -1,6 +1,6 @@
 /**
- * Computes the times at which a check runs. Decided here: the grid of planned times, their random delay, and how soon
- * an event triggers a run. If a check still runs at its next planned time, that time is skipped (VR-TRK-07).
+ * Computes the times at which a check runs. This file decides the grid of planned times, their random delay, and how
+ * soon an event triggers a run. If a check still runs at its next planned time, that time is skipped (VR-TRK-07).
  * `schedule.ts` knows no timers, random sources and results; a random number from 0 to 1 is an argument.
  */
 import { type Millis, millis, plus } from '../wire/units.ts'

@@ -1,7 +1,7 @@
 /**
- * /v1/events: the event journal as a page, or as a stream for clients that accept text/event-stream. Decided here: the
- * query (`after`, `limit`, Last-Event-ID), and that a stream neither misses nor repeats an event between the page that
- * was read and the events that follow. This file does not know the content of events.
+ * /v1/events: the event journal as a page, or as a stream for clients that accept text/event-stream. This file decides
+ * the query (`after`, `limit`, Last-Event-ID), and that a stream neither misses nor repeats an event between the page
+ * that was read and the events that follow. This file does not know the content of events.
  */
 import type { Chronicle } from '../daemon/telemetry/chronicle.ts'
 import type { JournalEvent } from '../events/event.ts'

@@ -1,7 +1,7 @@
 /**
- * Server-sent events as the answer to a request (HTML, "Server-sent events"). Decided here: how many clients may have a
- * stream at the same time, how much unread data a client may have, and how long a stream lasts. A browser reconnects by
- * itself and sends the number of its last event. This file does not know the content of events.
+ * Server-sent events as the answer to a request (HTML, "Server-sent events"). This file decides how many clients may
+ * have a stream at the same time, how much unread data a client may have, and how long a stream lasts. A browser
+ * reconnects by itself and sends the number of its last event. This file does not know the content of events.
  */
 import type { ServerResponse } from 'node:http'
 

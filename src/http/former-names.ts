@@ -1,7 +1,7 @@
 /**
- * Former names of fields in the answer of /v1/status. Decided here: answers have them beside the new names until 0.3.0,
- * because the nodes of a group are upgraded one after the other. An answer with only the former names is read as if it
- * had the new names.
+ * Former names of fields in the answer of /v1/status. This file decides that answers have them beside the new names
+ * until 0.3.0, because the nodes of a group are upgraded one after the other. An answer with only the former names is
+ * read as if it had the new names.
  */
 import type { HealthcheckSnapshot } from '../daemon/health/healthcheck-snapshot.ts'
 import type { RouterSnapshot, Snapshot } from '../daemon/telemetry/snapshot.ts'

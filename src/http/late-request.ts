@@ -1,7 +1,7 @@
 /**
- * Ends connections whose request takes too long. Decided here: each connection has its own timer, because Node's own
- * check would wake the thread all day, also without connections. Not known here: requests, and how long an answer may
- * take.
+ * Ends connections whose request takes too long. This file decides that each connection has its own timer, because
+ * Node's own check would wake the thread all day, also without connections. This file knows nothing about requests, and
+ * how long an answer may take.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'

@@ -1,6 +1,7 @@
 /**
- * Serves the files of the status page (page/), which are read once, with headers that limit the browser. Decided here:
- * the page loads nothing from elsewhere and cannot be framed. This file does not know the content of the page.
+ * Serves the files of the status page (page/), which are read once, with headers that limit the browser. This file
+ * decides that the page loads nothing from elsewhere and cannot be framed. This file does not know the content of the
+ * page.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'

@@ -1,7 +1,7 @@
 /**
- * The TCP port of the API: metrics, status, events and liveness for every client that can reach it. Decided here: how
- * often the engine is asked, however many clients there are. If the engine does not answer, the port answers 503. This
- * file does not know threads.
+ * The TCP port of the API: metrics, status, events and liveness for every client that can reach it. This file decides
+ * how often the engine is asked, however many clients there are. If the engine does not answer, the port answers 503.
+ * This file does not know threads.
  */
 
 import type { IncomingMessage } from 'node:http'

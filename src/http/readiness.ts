@@ -1,6 +1,6 @@
 /**
- * Readiness of this node, for probes and people: whether every virtual router takes part in its election. Decided here:
- * what counts as taking part. Readiness does not depend on who holds an address, because only one node does.
+ * Readiness of this node, for probes and people: whether every virtual router takes part in its election. This file
+ * decides what counts as taking part. Readiness does not depend on who holds an address, because only one node does.
  */
 import type { Snapshot } from '../daemon/telemetry/snapshot.ts'
 import { type Reply, text } from './server.ts'

@@ -1,8 +1,8 @@
 /**
  * HTTP server of both listeners: the unix socket of the engine (control and status) and the TCP port in the worker
- * (read-only, without commands). Decided here: limits of time, size, connections and requests, which fit an operator
- * and a Prometheus (docs/adr/0019). Answers, commands and permissions are decided by the caller. If the engine does not
- * answer, the server answers 503 instead of giving an old answer.
+ * (read-only, without commands). This file decides limits of time, size, connections and requests, which fit an
+ * operator and a Prometheus (docs/adr/0019). Answers, commands and permissions are decided by the caller. If the engine
+ * does not answer, the server answers 503 instead of giving an old answer.
  */
 
 import { isUtf8 } from 'node:buffer'

@@ -1,7 +1,7 @@
 /**
  * `keepalived -t`: tests a configuration file. The messages are holdfast's, the exit statuses keepalived's, because
- * scripts read only the status. Decided here: the status of each problem (observed with 2.2.7), and that advice which
- * keepalived does not give fails no test.
+ * scripts read only the status. This file decides the status of each problem (observed with 2.2.7), and that advice
+ * which keepalived does not give fails no test.
  */
 
 import { advice } from '../config/advice/advice.ts'

@@ -1,8 +1,8 @@
 /**
  * Writes the daemon's state in keepalived's format, for probes, exporters and people who read its dumps:
  * keepalived.data (SIGUSR1) and keepalived.stats (SIGUSR2), as in version 2.2.7. A dump has only lines for which
- * holdfast has a value, and no password. The functions are pure: they convert a snapshot to a text. Not known here:
- * files and signals.
+ * holdfast has a value, and no password. The functions are pure: they convert a snapshot to a text. This file knows
+ * nothing about files and signals.
  */
 
 import type { Config, VirtualRouter } from '../config/config.ts'

@@ -2,7 +2,7 @@
  * keepalived's command line, as in its manual page and in version 2.2.7, and the handling of each flag: done, without
  * effect (with the reason), not supported (with a message at the start), or refused (the result would be another
  * daemon). An unknown option is refused, as in keepalived. The functions are pure: they convert a command line to an
- * order. Not known here: how an order is executed.
+ * order. This file knows nothing about how an order is executed.
  */
 
 import { refusedValue } from '../base/refused-value.ts'

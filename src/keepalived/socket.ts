@@ -1,8 +1,8 @@
 /**
  * Serves the socket over which a cluster's monitor commands the keepalived of its pod: a line `reload` or `stop`,
  * without an answer (docs/adr/0030). A client may stay connected, because the monitor connects once. A client without
- * the right to command is disconnected. Any other line is reported and ignored. Not known here: the effect of a
- * command.
+ * the right to command is disconnected. Any other line is reported and ignored. This file knows nothing about the
+ * effect of a command.
  */
 
 import { createServer, type Server, type Socket } from 'node:net'

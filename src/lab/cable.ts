@@ -1,6 +1,6 @@
 /**
- * Namespaces without a bridge, joined by a cable, for tests of one process and one link. Decided here: their addresses.
- * All of them are removed by removeAll(), or when this process ends.
+ * Namespaces without a bridge, joined by a cable, for tests of one process and one link. This file decides their
+ * addresses. All of them are removed by removeAll(), or when this process ends.
  */
 import { ip } from './ip.ts'
 import { type Ended, JsonProcess, type Said } from './json-process.ts'

@@ -1,7 +1,7 @@
 /**
  * A cut that heals at a given frame instead of a given time. The bridge drops everything from and to a host until that
  * host sends the first frame of a kind, and passes that one. So a rare order of packets at a heal happens every time.
- * Decided here: the nftables rules at the host's port. Does not know what follows.
+ * This file decides the nftables rules at the host's port. This file does not know what follows.
  */
 import { run } from './command.ts'
 import { nft } from './ip.ts'

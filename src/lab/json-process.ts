@@ -1,6 +1,6 @@
 /**
- * A process in a namespace that reads and writes JSON, one object a line, on standard input and output. Decided here:
- * how to send to it and wait for it. Does not know the messages.
+ * A process in a namespace that reads and writes JSON, one object a line, on standard input and output. This file
+ * decides how to send to it and wait for it. This file does not know the messages.
  */
 import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'

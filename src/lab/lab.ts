@@ -1,6 +1,6 @@
 /**
- * A lab: routers, a client and an observer on one bridge, and the accidents of a cable. Decided here: names and
- * addresses, and that no exit path leaves anything behind, even if the run is killed. Does not know daemons.
+ * A lab: routers, a client and an observer on one bridge, and the accidents of a cable. This file decides names and
+ * addresses, and that no exit path leaves anything behind, even if the run is killed. This file does not know daemons.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * A process in the lab with its output as dated lines. Decided here: how to kill a daemon with children so that no
- * child can react. Does not know the meaning of a line.
+ * A process in the lab with its output as dated lines. This file decides how to kill a daemon with children so that no
+ * child can react. This file does not know the meaning of a line.
  */
 import type { ChildProcess } from 'node:child_process'
 import { appendFileSync, readFileSync } from 'node:fs'

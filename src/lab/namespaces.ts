@@ -1,6 +1,6 @@
 /**
- * Network namespaces of one prefix, and the processes in them. Decided here: none of them outlives destroy(). Calls are
- * synchronous, so that an exit handler can clean up. A command that fails throws with its error text.
+ * Network namespaces of one prefix, and the processes in them. This file decides that none of them outlives destroy().
+ * Calls are synchronous, so that an exit handler can clean up. A command that fails throws with its error text.
  */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { run } from './command.ts'

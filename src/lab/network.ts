@@ -1,7 +1,7 @@
 /**
  * A LAN of network namespaces: one bridge in a namespace of its own, one namespace per host, eth0 in each. Rules of the
- * machine's own bridges must not affect the lab's bridge. Decided here: names, cables and addresses. Does not know what
- * runs on the hosts.
+ * machine's own bridges must not affect the lab's bridge. This file decides names, cables and addresses. This file does
+ * not know what runs on the hosts.
  */
 import { run } from './command.ts'
 import { addressesOf, ip } from './ip.ts'

@@ -1,6 +1,6 @@
 /**
  * Time for tests that observe the real world: the clock that all namespaces share, and a wait that reports what was
- * expected and what was seen. Does not know the condition.
+ * expected and what was seen. This file does not know the condition.
  */
 
 /** CLOCK_MONOTONIC in ms with fractions: the clock of the probe's `t`. */

@@ -1,6 +1,6 @@
 /**
- * Adds addresses to interfaces and removes them. Decided here: which errors of the kernel mean success, so that every
- * request can be repeated (ground rule 6). Not decided here: which addresses to add or remove
+ * Adds addresses to interfaces and removes them. This file decides which errors of the kernel mean success, so that
+ * every request can be repeated (ground rule 6). Other files decide which addresses to add or remove
  * (daemon/addresses/reconcile.ts).
  */
 import type { AddressOutcome, AddressStep, NameOf } from '../daemon/ports.ts'

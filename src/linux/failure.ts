@@ -1,7 +1,7 @@
 /**
  * The meaning of an errno for holdfast: a Failure with a stable code, a sentence for people, and whether a retry may
- * help. Decided here and nowhere else: which errors are fatal, and which capability is missing. Not decided here: which
- * caller retries, and when.
+ * help. Only this file decides which errors are fatal, and which capability is missing. Other files decide which caller
+ * retries, and when.
  */
 import { constants } from 'node:os'
 import { getSystemErrorMap } from 'node:util'

@@ -1,5 +1,5 @@
 /**
- * The types of the C addon, and the search for its binary. Decided here: the layout of the metadata record
+ * The types of the C addon, and the search for its binary. This file decides the layout of the metadata record
  * (native/addon/metadata.h has the same offsets), and the error if this machine has no binary. Does not know: socket
  * options, addresses and protocols, which other files of this folder have.
  */

@@ -1,6 +1,6 @@
 /**
- * Links and addresses of the node: a list, changes, and notifications. Decided here: the order of events (also when the
- * receiver of one event asks for more events), and the handling of an incomplete list. Not decided here: which
+ * Links and addresses of the node: a list, changes, and notifications. This file decides the order of events (also when
+ * the receiver of one event asks for more events), and the handling of an incomplete list. Other files decide which
  * interface or address matters.
  */
 import type {

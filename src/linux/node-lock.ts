@@ -1,9 +1,9 @@
 /**
- * Ensures that only one daemon runs on a node. Decided here: a node is a network namespace, because addresses belong to
- * a network namespace. The lock is the name of an abstract unix socket. The kernel gives such a name to one process
- * only, and frees the name when the process ends in any way. The sockets are bound and never listen, so no other
- * process can occupy the engine's thread with connections. Any local user may take the name, so a refusal names the
- * process that holds the lock. Not decided here: what a second daemon reports.
+ * Ensures that only one daemon runs on a node. This file decides that a node is a network namespace, because addresses
+ * belong to a network namespace. The lock is the name of an abstract unix socket. The kernel gives such a name to one
+ * process only, and frees the name when the process ends in any way. The sockets are bound and never listen, so no
+ * other process can occupy the engine's thread with connections. Any local user may take the name, so a refusal names
+ * the process that holds the lock. Other files decide what a second daemon reports.
  */
 import { readFileSync } from 'node:fs'
 import type { NativeAddon } from './native.ts'

@@ -1,8 +1,8 @@
 /**
  * Keeps the node's own addresses when a VIP with a written prefix is removed. Without `promote_secondaries`, Linux
  * removes every secondary IPv4 address of a network with the primary one, and a VIP that came first is the primary one.
- * The setting is changed over rtnetlink, because /proc/sys is read-only under the systemd unit and in a container. Not
- * decided here: which addresses are installed.
+ * The setting is changed over rtnetlink, because /proc/sys is read-only under the systemd unit and in a container.
+ * Other files decide which addresses are installed.
  */
 import { readFileSync } from 'node:fs'
 import type { AddressStep, NameOf } from '../daemon/ports.ts'

@@ -1,6 +1,7 @@
 /**
  * A histogram with fixed buckets. Observing a value takes a few comparisons and two additions without new memory,
- * because it happens for each packet in the engine's thread. Readers get a copy. Not known here: what is measured.
+ * because it happens for each packet in the engine's thread. Readers get a copy. This file knows nothing about what is
+ * measured.
  */
 
 /** Number of values in each bucket (not cumulative), number of greater values, and the sum of all values. */

@@ -1,6 +1,6 @@
 /**
  * Messages between engine and worker about programs that are run at a change of state (VR-NTF-01). Messages are values
- * only. Not known here: when a state changes, its name in keepalived, and how a program is run.
+ * only. This file knows nothing about when a state changes, its name in keepalived, and how a program is run.
  */
 import type { Reason } from '../healthcheck/probe-result.ts'
 import type { LaunchedArgv, ProgramSet, WantedRun } from '../healthcheck/programs/program-set.ts'

@@ -1,7 +1,7 @@
 /**
  * Runs the notifications of one router or sync group. One program runs at a time, in the order of events, so the last
- * run of a program has the current state. Decided here: how many notifications may wait, and what happens to them when
- * the daemon stops. Not known here: the meaning of a notification.
+ * run of a program has the current state. This file decides how many notifications may wait, and what happens to them
+ * when the daemon stops. This file knows nothing about the meaning of a notification.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { RunCutoff } from '../healthcheck/cutoff.ts'

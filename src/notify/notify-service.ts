@@ -1,7 +1,7 @@
 /**
- * Runs all lanes of notifications in the worker thread, controlled by messages of the engine. Decided here: which lanes
- * exist, and that a beat is sent every second while a lane is busy. A missing beat means that the thread does not run.
- * Not known here: threads, ports and states.
+ * Runs all lanes of notifications in the worker thread, controlled by messages of the engine. This file decides which
+ * lanes exist, and that a beat is sent every second while a lane is busy. A missing beat means that the thread does not
+ * run. This file knows nothing about threads, ports and states.
  */
 import type { Launch } from '../healthcheck/programs/launched-programs.ts'
 import type { Lane, NotifyNews, NotifyOrder } from './notification.ts'

@@ -1,8 +1,8 @@
 /**
- * Makes one attempt to post one event to a webhook. Decided here: after which answers another attempt makes sense. Only
- * the status of an answer is read. The host name is resolved as for health checks (host-name.ts), because the threads
- * of getaddrinfo are shared with the rest of the process. Not known here: the content of an event, and the time of the
- * next attempt.
+ * Makes one attempt to post one event to a webhook. This file decides after which answers another attempt makes sense.
+ * Only the status of an answer is read. The host name is resolved as for health checks (host-name.ts), because the
+ * threads of getaddrinfo are shared with the rest of the process. This file knows nothing about the content of an
+ * event, and the time of the next attempt.
  */
 
 import { request as requestHttp } from 'node:http'

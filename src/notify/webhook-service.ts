@@ -1,7 +1,8 @@
 /**
- * Delivers events to the URL of a webhook, in the worker thread. Decided here: events of one lane (a virtual router)
- * are delivered one after the other, so the last event that arrives has the current state. Also decided here: the
- * number of parallel attempts, and the time of the next attempt, with growing and random pauses. Not known here: HTTP.
+ * Delivers events to the URL of a webhook, in the worker thread. This file decides that events of one lane (a virtual
+ * router) are delivered one after the other, so the last event that arrives has the current state. This file also
+ * decides the number of parallel attempts, and the time of the next attempt, with growing and random pauses. This file
+ * knows nothing about HTTP.
  */
 import { monotonicNow } from '../healthcheck/probe.ts'
 import type { Millis } from '../wire/units.ts'

@@ -1,6 +1,6 @@
 /**
- * Messages between engine and worker about events that are posted to a URL. Messages are values only. Not known here:
- * which events exist, and how they are posted.
+ * Messages between engine and worker about events that are posted to a URL. Messages are values only. This file knows
+ * nothing about which events exist, and how they are posted.
  */
 import type { Millis } from '../wire/units.ts'
 

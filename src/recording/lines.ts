@@ -1,9 +1,9 @@
 /**
  * The format of a recording: JSON lines. The first line names the file's format. A line with `in` is an input of the
  * engine: a packet, an event or an answer. A line with `out` is an action of the engine. A line with `turn` is an input
- * from outside, and the lines up to the next such line happened in the same turn. Decided here: the kinds of lines,
- * that clock values are part of the next line, and what makes a line unreadable. Not known here: the writer and the
- * replay.
+ * from outside, and the lines up to the next such line happened in the same turn. This file decides the kinds of lines,
+ * that clock values are part of the next line, and what makes a line unreadable. This file knows nothing about the
+ * writer and the replay.
  */
 import * as z from 'zod'
 import type { Config } from '../config/config.ts'

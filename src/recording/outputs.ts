@@ -1,7 +1,7 @@
 /**
  * Converts the actions of an engine to lines of a recording. The tape writes these lines, and the replay compares them.
- * `answer` has the outcome of an action, if it is not the usual one. Not known here: which part of the engine acts, and
- * when.
+ * `answer` has the outcome of an action, if it is not the usual one. This file knows nothing about which part of the
+ * engine acts, and when.
  */
 import * as z from 'zod'
 import type { NamedAddress } from '../config/named-address.ts'

@@ -1,7 +1,7 @@
 /**
  * Computes the word of each unit in the guardian's memory, as far as the engine's own actions determine it. Tape and
- * replay compute the same words, so only a word with another value has to be recorded. Not known here: the shared
- * memory.
+ * replay compute the same words, so only a word with another value has to be recorded. This file knows nothing about
+ * the shared memory.
  */
 import type { PlanState } from '../daemon/ports.ts'
 

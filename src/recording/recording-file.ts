@@ -1,7 +1,7 @@
 /**
- * The file of a recording on the disk. Decided here: the engine never waits for the disk. Lines that the disk does not
- * take in time are left out and counted in the file. A recording ends at its limit and at the first error of the disk.
- * A file that is no recording is never overwritten. Not known here: the content of a line.
+ * The file of a recording on the disk. This file decides that the engine never waits for the disk. Lines that the disk
+ * does not take in time are left out and counted in the file. A recording ends at its limit and at the first error of
+ * the disk. A file that is no recording is never overwritten. This file knows nothing about the content of a line.
  */
 
 import { close, closeSync, constants, fstatSync, openSync, readSync, renameSync, write, writeSync } from 'node:fs'

@@ -1,6 +1,7 @@
 /**
- * The lines of a recording, read one by one, because all lines as values may not fit into memory. Decided here: a last
- * line without an end was not completely written and does not count. Not known here: the use of the lines.
+ * The lines of a recording, read one by one, because all lines as values may not fit into memory. This file decides
+ * that a last line without an end was not completely written and does not count. This file knows nothing about the use
+ * of the lines.
  */
 import { type Header, type Line, readHeader, readLine } from './lines.ts'
 

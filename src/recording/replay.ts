@@ -1,7 +1,8 @@
 /**
  * Plays a recording to a new engine: gives the engine the recorded inputs, and compares its actions with the recording,
- * line by line. Decided here: the first difference ends the comparison, an exception that also ended the recorded
- * engine is no difference, and a recording may end anywhere. Not known here: ports (replayed-ports.ts), and the report.
+ * line by line. This file decides that the first difference ends the comparison, an exception that also ended the
+ * recorded engine is no difference, and a recording may end anywhere. This file knows nothing about ports
+ * (replayed-ports.ts), and the report.
  */
 
 import { setImmediate as afterMicrotasks } from 'node:timers/promises'

@@ -1,7 +1,7 @@
 /**
- * Clocks of a replayed engine. Each recorded clock value is part of the line after its reading (lines.ts). Decided
- * here: an engine that reads a clock more often than the recorded engine gets the last value again, because a reading
- * is no action.
+ * Clocks of a replayed engine. Each recorded clock value is part of the line after its reading (lines.ts). This file
+ * decides that an engine that reads a clock more often than the recorded engine gets the last value again, because a
+ * reading is no action.
  */
 import { type Millis, millis } from '../wire/units.ts'
 import type { Line, Reads } from './lines.ts'

@@ -1,8 +1,9 @@
 /**
  * Removes secrets from a recording: passwords, tokens, arguments, and data that a health check sends to its target. One
  * replacement stands for a secret in the whole recording, so equal secrets stay equal. A packet of version 2 gets the
- * replacement of its password, and its checksum stays as right or wrong as it was. Decided here: which keys of a
- * configuration hold a secret (schema-problem.ts has the same list for its messages). Not known here: files.
+ * replacement of its password, and its checksum stays as right or wrong as it was. This file decides which keys of a
+ * configuration hold a secret (schema-problem.ts has the same list for its messages). This file knows nothing about
+ * files.
  */
 import type { Config } from '../config/config.ts'
 import type { JournalEvent } from '../events/event.ts'

@@ -1,6 +1,6 @@
 /**
- * The guardian's clock of an engine with a tape. Decided here: the lateness of rounds is left out, because only the status
- * shows it.
+ * The guardian's clock of an engine with a tape. This file decides that the lateness of rounds is left out, because
+ * only the status shows it.
  */
 import type { ClockOrder, ClockPort, ClockReading } from '../daemon/ports.ts'
 import type { Millis } from '../wire/units.ts'

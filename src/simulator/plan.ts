@@ -1,7 +1,7 @@
 /**
  * A scenario as a person writes it (docs/simulate.md): nodes with their configurations, and faults with their times.
- * Converts the text of a scenario to a value, or to all its problems with their positions. Decided here: the keys and
- * names of a scenario, and the values that each fault needs. Pure: the caller reads the configuration files.
+ * Converts the text of a scenario to a value, or to all its problems with their positions. This file decides the keys
+ * and names of a scenario, and the values that each fault needs. Pure: the caller reads the configuration files.
  */
 
 import * as z from 'zod'

@@ -1,6 +1,6 @@
 /**
- * The service behind an address, which can be down on the node that holds the address. Pure. Not known here: checks,
- * and moves of addresses.
+ * The service behind an address, which can be down on the node that holds the address. Pure. This file knows nothing
+ * about checks, and moves of addresses.
  */
 import { checksOf, nameOf } from '../config/checks.ts'
 import type { Config } from '../config/config.ts'

@@ -1,6 +1,6 @@
 /**
  * Runs a scenario: builds its LAN and nodes, injects its faults, and records which nodes answered. The same scenario
- * gives the same result on every machine. Does not know which result is good (judge.ts).
+ * gives the same result on every machine. This file does not know which result is good (judge.ts).
  */
 import type { Config } from '../config/config.ts'
 import { parseConfig } from '../config/text/yaml.ts'

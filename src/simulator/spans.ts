@@ -1,6 +1,6 @@
 /**
  * Converts recorded changes to spans of time in which no node, or more than one node, answered without a break. Pure.
- * Not decided here: which span is too long.
+ * Other files decide which span is too long.
  */
 import type { Moment } from './witness.ts'
 

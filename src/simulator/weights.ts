@@ -1,7 +1,7 @@
 /**
  * Finds out whether a failing health check moves the address, by simulation. For each node that can come to hold an
- * address, each of its checks fails once, in a simulation of its own. Decided here: which simulations are needed, and
- * how long each lasts. Weights are not read: only the holder after the failure counts.
+ * address, each of its checks fails once, in a simulation of its own. This file decides which simulations are needed,
+ * and how long each lasts. Weights are not read: only the holder after the failure counts.
  */
 import { nameOf } from '../config/checks.ts'
 import type { Config } from '../config/config.ts'

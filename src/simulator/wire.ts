@@ -1,6 +1,6 @@
 /**
- * The LAN of a simulation: one broadcast domain of stations. Decided here: whether a packet arrives, when, how often
- * and in which order, by the active faults. Not known here: the content of a packet.
+ * The LAN of a simulation: one broadcast domain of stations. This file decides whether a packet arrives, when, how
+ * often and in which order, by the active faults. This file knows nothing about the content of a packet.
  */
 import type { Address, Family } from '../wire/address.ts'
 import { type Mac, macFromBytes } from '../wire/mac.ts'

@@ -1,7 +1,7 @@
 /**
  * The port of the health checks in the engine; the checks run in the worker thread (docs/architecture.md). A new worker
  * thread gets the checks that were set last. The port stores no result: after `checksLost`, the engine sets the checks
- * again with the results that it has. Not known here: what a check does, and how a thread is started.
+ * again with the results that it has. This file knows nothing about what a check does, and how a thread is started.
  */
 import type { CheckPort, CheckPortNews } from '../daemon/ports.ts'
 import type { CheckSpec } from '../healthcheck/check.ts'

@@ -1,7 +1,7 @@
 /**
  * The engine's answers to its worker: a report of everything, a beat, and the event journal. A report is sent in
  * pieces, and other work of the engine runs between two pieces. A worker thread that follows the events gets each event
- * until the thread ends. Not known here: the use of an answer.
+ * until the thread ends. This file knows nothing about the use of an answer.
  */
 import type { EngineReport, ReportPart } from '../daemon/telemetry/report.ts'
 import type { EventSource } from '../http/event-route.ts'

@@ -1,7 +1,7 @@
 /**
  * Requests a launcher for the worker. The worker creates the channel, and the engine starts the process at the other
  * end. The worker has no privilege to become another user, and may not start programs that the configuration does not
- * name. Not known here: the protocol of the channel.
+ * name. This file knows nothing about the protocol of the channel.
  */
 
 import { Socket } from 'node:net'

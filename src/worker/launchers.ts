@@ -1,6 +1,6 @@
 /**
  * Starts and ends launchers in the engine. A launcher is started only for programs of the configuration in force, and
- * ends at the latest with the worker thread that asked for it. Not known here: how a process is started.
+ * ends at the latest with the worker thread that asked for it. This file knows nothing about how a process is started.
  */
 
 import { isDeepStrictEqual } from 'node:util'

@@ -1,7 +1,7 @@
 /**
  * Tells whether the event loop of a thread still turns. An event loop that has waited for events since the last check
  * works. The engine sees that from outside, without waking the thread. An event loop that has not waited is busy or
- * hangs, so the engine asks the thread for a beat. Not known here: the purpose of the thread.
+ * hangs, so the engine asks the thread for a beat. This file knows nothing about the purpose of the thread.
  */
 
 /** Milliseconds without waiting and without a message after which a beat is requested. */

@@ -1,6 +1,7 @@
 /**
- * Looks at the event loop of a thread at the right times. Decided here: how often the loop is looked at, and how often
- * while the thread owes an answer. Not known here: what the looks mean (loop-pulse.ts), and how a thread is replaced.
+ * Looks at the event loop of a thread at the right times. This file decides how often the loop is looked at, and how
+ * often while the thread owes an answer. This file knows nothing about what the looks mean (loop-pulse.ts), and how a
+ * thread is replaced.
  */
 import { LoopPulse } from './loop-pulse.ts'
 

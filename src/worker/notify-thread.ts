@@ -1,7 +1,7 @@
 /**
  * The port of the notifications in the engine; their programs run in the worker thread. If the thread dies or hangs, no
  * notification is lost: those that it has not reported as done are posted to the next thread, without the programs that
- * have ended. Not known here: the content of a notification, and how a thread is started.
+ * have ended. This file knows nothing about the content of a notification, and how a thread is started.
  */
 import type { NotifyPort, NotifyPortNews } from '../daemon/ports.ts'
 import type { Lane, Notification, NotifyNews, NotifyOrder } from '../notify/notification.ts'

@@ -1,6 +1,6 @@
 /**
- * Detects that a thread hangs which should send a message from time to time. Decided here: after which time without a
- * message a thread hangs. Not known here: the messages.
+ * Detects that a thread hangs which should send a message from time to time. This file decides after which time without
+ * a message a thread hangs. This file knows nothing about the messages.
  */
 /**
  * Milliseconds without a message after which a thread may hang. A thread that works sends a message at least every 5.5 s

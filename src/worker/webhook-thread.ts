@@ -1,7 +1,8 @@
 /**
  * Posts events to a URL. An event goes to the worker thread after the turn in which it happened. The engine stores the
- * event until it has arrived or is lost, so a thread that dies loses no event. Decided here: which events are posted
- * and how many may wait. Each lost event is counted and logged. Not known here: HTTP, and the meaning of an event.
+ * event until it has arrived or is lost, so a thread that dies loses no event. This file decides which events are
+ * posted and how many may wait. Each lost event is counted and logged. This file knows nothing about HTTP, and the
+ * meaning of an event.
  */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'

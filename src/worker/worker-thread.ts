@@ -1,7 +1,8 @@
 /**
  * Controls the worker thread from the engine: starts the thread when it is needed, answers its questions, gives it
  * files to read, and starts it again after it has ended, with a growing delay. The worker cannot stop the engine, and
- * each waiting caller gets an error when the thread ends. Not known here: HTTP, the configuration and health checks.
+ * each waiting caller gets an error when the thread ends. This file knows nothing about HTTP, the configuration and
+ * health checks.
  */
 import { Worker } from 'node:worker_threads'
 import type { FreshConfig, ReadOrder } from '../files/fresh-configuration.ts'

@@ -2,7 +2,8 @@
  * The worker thread (docs/architecture.md): health checks, the HTTP server, and reading a configuration that is to be
  * put in force. A check that hangs, a slow request for metrics, a large file or an error here cannot delay an
  * advertisement, nor can keepalived's dumps. The thread first drops its privileges. If that fails, the thread opens no
- * port (docs/adr/0019). Each part is loaded when it is used first. Not known here: how privileges are dropped.
+ * port (docs/adr/0019). Each part is loaded when it is used first. This file knows nothing about how privileges are
+ * dropped.
  */
 
 import type { MessagePort } from 'node:worker_threads'

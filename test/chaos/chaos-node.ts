@@ -1,7 +1,7 @@
 /**
- * A node with a service manager: the daemon starts again some time after it has ended. Names the processes that a fault can stop
- * or kill: engine and guardian, or the child and the parent of keepalived. Decides configuration and restart. Does not
- * know the faults of the node's network, nor which node should be Active.
+ * A node with a service manager: the daemon starts again some time after it has ended. Names the processes that a fault
+ * can stop or kill: engine and guardian, or the child and the parent of keepalived. Decides configuration and restart.
+ * This file does not know the faults of the node's network, nor which node should be Active.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

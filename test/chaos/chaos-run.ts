@@ -1,7 +1,7 @@
 /**
- * Runs one plan of faults in a lab of three nodes, a client, an observer and a mismatched router. The witness records the answers,
- * and the judge compares them with the bounds. Decides when the lab is ready for the first fault. Removes the lab on every exit
- * path (lab.ts). Does not know kinds of faults and their bounds.
+ * Runs one plan of faults in a lab of three nodes, a client, an observer and a mismatched router. The witness records
+ * the answers, and the judge compares them with the bounds. Decides when the lab is ready for the first fault. Removes
+ * the lab on every exit path (lab.ts). This file does not know kinds of faults and their bounds.
  */
 import { readFileSync } from 'node:fs'
 import { loadavg } from 'node:os'

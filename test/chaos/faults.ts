@@ -1,7 +1,8 @@
 /**
- * Inflicts each fault on the lab and undoes it, without blocking the caller. Decides commands. The time of a fault begins before the
- * first command and ends after the last one. Does not know the cost of a fault, nor its place in a plan. A cut is made in
- * the bridge, so that no process on a node notices: an nftables rule on the node would answer send() with EPERM.
+ * Inflicts each fault on the lab and undoes it, without blocking the caller. Decides commands. The time of a fault
+ * begins before the first command and ends after the last one. This file does not know the cost of a fault, nor its
+ * place in a plan. A cut is made in the bridge, so that no process on a node notices: an nftables rule on the node
+ * would answer send() with EPERM.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'

@@ -1,7 +1,8 @@
 /**
- * Makes a list of faults with their times from a seed. The same seed makes the same list, for holdfast and for keepalived. Decides
- * the kinds and their order: every kind comes once before one comes again. Decides which faults overlap, and the pause after each,
- * in which one holder can be seen. Does not know how a fault is inflicted, nor its cost.
+ * Makes a list of faults with their times from a seed. The same seed makes the same list, for holdfast and for
+ * keepalived. Decides the kinds and their order: every kind comes once before one comes again. Decides which faults
+ * overlap, and the pause after each, in which one holder can be seen. This file does not know how a fault is inflicted,
+ * nor its cost.
  */
 
 export const NODES = ['r1', 'r2', 'r3'] as const

@@ -1,7 +1,8 @@
 /**
- * The sentence that `holdfast explain` prints after each fault of the chaos suite. test/netns/explain-chaos.test.ts inflicts the
- * faults, and docs/explain.md has the table. A kind without a sentence does not compile, a variant without one fails a test. Decides
- * how long each fault lasts so that it is noticed. Does not know how a fault is inflicted.
+ * The sentence that `holdfast explain` prints after each fault of the chaos suite. test/netns/explain-chaos.test.ts
+ * inflicts the faults, and docs/explain.md has the table. A kind without a sentence does not compile, a variant without
+ * one fails a test. Decides how long each fault lasts so that it is noticed. This file does not know how a fault is
+ * inflicted.
  */
 import type { Cause } from '../../src/explain/cause.ts'
 import type { FaultKind, NodeName } from './plan.ts'

@@ -1,6 +1,7 @@
 /**
- * Containers of the image on a network of their own, each with its own virtual router, for the tests of the image and of its builders.
- * Decides their configuration, and that no container stays. Does not know what the tests check.
+ * Containers of the image on a network of their own, each with its own virtual router, for the tests of the image and
+ * of its builders. Decides their configuration, and that no container stays. This file does not know what the tests
+ * check.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,7 @@
 /**
- * `make lab` as a user types it. docker-compose.yml starts, each fault happens once, and the observations of its client are compared with
- * those of its Prometheus. Does not know how the lab works. Each bound is the time of the mechanism plus time for a busy machine.
+ * `make lab` as a user types it. docker-compose.yml starts, each fault happens once, and the observations of its client
+ * are compared with those of its Prometheus. This file does not know how the lab works. Each bound is the time of the
+ * mechanism plus time for a busy machine.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

@@ -1,8 +1,8 @@
 /**
  * Deliveries that are tried in one order only, because every order leads to the same world (docs/adr/0055). When no
- * fault is left, a Backup that receives a message sends nothing, so no other node can notice the time of the
- * delivery. Decided here: which deliveries these are. Each time it is checked that the node sent nothing. A state
- * machine that does send something ends the exploration.
+ * fault is left, a Backup that receives a message sends nothing, so no other node can notice the time of the delivery.
+ * This file decides which deliveries these are. Each time it is checked that the node sent nothing. A state machine
+ * that does send something ends the exploration.
  */
 import { isOwner } from '../../src/vrrp/parameters.ts'
 import { type Action, after, describe, nextDue } from './actions.ts'

@@ -1,6 +1,7 @@
 /**
- * Visits every world that can be reached in a number of steps with a number of faults, each once, the nearest first.
- * So the first wrong world has a shortest story. Does not know what a world is, what can happen in it, and files.
+ * Visits every world that can be reached in a number of steps with a number of faults, each once, the nearest first. So
+ * the first wrong world has a shortest story. This file does not know what a world is, what can happen in it, and
+ * files.
  */
 import { type Action, after, beginning, describe, ENGINE, possible } from './actions.ts'
 import { settled } from './commuting.ts'

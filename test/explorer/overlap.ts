@@ -1,6 +1,6 @@
 /**
- * Two nodes that are Active together, or that both answer: for how long they could receive each other and went on.
- * "One exchange" is the time in which each node has advertised once and the other has received it. Decided here: what
+ * Two nodes that are Active together, or that both answer: for how long they could receive each other and went on. "One
+ * exchange" is the time in which each node has advertised once and the other has received it. This file decides what
  * keeps two nodes from receiving each other, and the longest allowed time. It does not know why a node has its state.
  */
 import type { State } from '../../src/vrrp/state.ts'

@@ -1,5 +1,5 @@
 /**
- * Settings of the three nodes: priorities, profile, faults. Decided here: which of them are worth exploring, and
+ * Settings of the three nodes: priorities, profile, faults. This file decides which of them are worth exploring, and
  * nothing else.
  */
 import { vrrpGroup } from '../../src/vrrp/packet.ts'

@@ -1,6 +1,6 @@
 /**
- * Memory for tens of millions of small facts. Common values are stored once; the rest are whole numbers outside of
- * the heap. Does not know what a world is.
+ * Memory for tens of millions of small facts. Common values are stored once; the rest are whole numbers outside of the
+ * heap. This file does not know what a world is.
  */
 
 /** Values of one kind, each once; values with the same text are equal. Stored values must not be changed. */

@@ -1,7 +1,7 @@
 /**
- * One input out of another: structured mutation, because the only coverage-guided fuzzer for Node needs a newer C library than
- * Debian 12 has (docs/fuzzing.md). Decided here: the kinds of change and how often each comes. Does not know what octets mean,
- * apart from the words that its caller gives it.
+ * One input out of another: structured mutation, because the only coverage-guided fuzzer for Node needs a newer C
+ * library than Debian 12 has (docs/fuzzing.md). This file decides the kinds of change and how often each comes. This
+ * file does not know what octets mean, apart from the words that its caller gives it.
  */
 import { between, type Chance, pick } from '../../src/simulator/chance.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Decides which counters and log lines of a daemon count as a problem. For a daemon that has ended, only the log is read. Does not know the
- * events of the test.
+ * Decides which counters and log lines of a daemon count as a problem. For a daemon that has ended, only the log is
+ * read. This file does not know the events of the test.
  */
 import { expect } from 'vitest'
 import type { Daemon } from '../../src/lab/daemons/daemon.ts'

@@ -1,7 +1,7 @@
 /**
- * The rows of the interop matrix as values: the neighbour, the protocol, the transport, and the router with the higher priority. Decides
- * which cells exist (FRR has neither unicast nor passwords, keepalived has both) and their timing. Does not know the steps of a row
- * (matrix.ts).
+ * The rows of the interop matrix as values: the neighbour, the protocol, the transport, and the router with the higher
+ * priority. Decides which cells exist (FRR has neither unicast nor passwords, keepalived has both) and their timing.
+ * This file does not know the steps of a row (matrix.ts).
  */
 import type { DaemonKind } from '../../src/lab/daemons/daemon.ts'
 

@@ -1,7 +1,7 @@
 /**
- * The steps of every row of the interop matrix: election, preemption, takeover from a killed router, leaving, a cut and its heal. All
- * neighbours and protocols share the steps. If a neighbour must differ, the assertion names the difference. Does not know the list of rows
- * (match.ts) and how the two routers are observed (pair.ts).
+ * The steps of every row of the interop matrix: election, preemption, takeover from a killed router, leaving, a cut and
+ * its heal. All neighbours and protocols share the steps. If a neighbour must differ, the assertion names the
+ * difference. This file does not know the list of rows (match.ts) and how the two routers are observed (pair.ts).
  */
 import { expect, type TestContext } from 'vitest'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'

@@ -1,7 +1,7 @@
 /**
- * Two routers of different make on one LAN with one virtual router, for every interop test. Has the assertions about both routers and about
- * the packets. Decides addresses, the holder of an address, and the sender of a packet. FRR never removes an address; its macvlan interface
- * goes down instead. Does not know the order of a test.
+ * Two routers of different make on one LAN with one virtual router, for every interop test. Has the assertions about
+ * both routers and about the packets. Decides addresses, the holder of an address, and the sender of a packet. FRR
+ * never removes an address; its macvlan interface goes down instead. This file does not know the order of a test.
  */
 import { expect } from 'vitest'
 import type { Daemon, DaemonKind, RouterPlan } from '../../src/lab/daemons/daemon.ts'

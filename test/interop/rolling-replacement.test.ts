@@ -1,7 +1,8 @@
 /**
- * A typical migration of five nodes with keepalived's file. On one node after the other, the holder last, keepalived is stopped and
- * holdfast is started with the same file; then all nodes go back to keepalived. A client resolves the address again every millisecond. Each
- * outage is compared with the outage of a leaving keepalived in the same group. Does not know the content of the file.
+ * A typical migration of five nodes with keepalived's file. On one node after the other, the holder last, keepalived is
+ * stopped and holdfast is started with the same file; then all nodes go back to keepalived. A client resolves the
+ * address again every millisecond. Each outage is compared with the outage of a leaving keepalived in the same group.
+ * This file does not know the content of the file.
  */
 import { expect, type TestContext } from 'vitest'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'

@@ -1,7 +1,8 @@
 /**
- * Runs every sample of test/samples/keepalived on a node with the interface and addresses of its file. Real keepalived and holdfast, each
- * alone on its LAN, show the same table of instances in their dumps. The sample's scripts are replaced by a script that passes, because no
- * test machine has them. Does not know the content of a sample (test/unit/config/keepalived-samples.test.ts does).
+ * Runs every sample of test/samples/keepalived on a node with the interface and addresses of its file. Real keepalived
+ * and holdfast, each alone on its LAN, show the same table of instances in their dumps. The sample's scripts are
+ * replaced by a script that passes, because no test machine has them. This file does not know the content of a sample
+ * (test/unit/config/keepalived-samples.test.ts does).
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

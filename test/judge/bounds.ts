@@ -1,7 +1,8 @@
 /**
- * Bounds for each accident of a node or of the LAN: how long two nodes may answer, how long no node may answer, and how long a
- * client may get no answer. Each bound follows from RFC 9568 or from a page of docs/, and none from a measurement. A suite supplies
- * its circumstances, and names the accident of each of its faults. Does not know runs and results. Pure.
+ * Bounds for each accident of a node or of the LAN: how long two nodes may answer, how long no node may answer, and how
+ * long a client may get no answer. Each bound follows from RFC 9568 or from a page of docs/, and none from a
+ * measurement. A suite supplies its circumstances, and names the accident of each of its faults. This file does not
+ * know runs and results. Pure.
  */
 import type { Question } from './outages.ts'
 

@@ -1,6 +1,7 @@
 /**
- * Compares each observed overlap and outage with the faults that were inflicted. All faults whose effect may still last count, and
- * their bounds add up. Does not know how either was observed, nor the cost of a fault (bounds.ts). Pure.
+ * Compares each observed overlap and outage with the faults that were inflicted. All faults whose effect may still last
+ * count, and their bounds add up. This file does not know how either was observed, nor the cost of a fault (bounds.ts).
+ * Pure.
  */
 
 import { type History, lengthOf, longestOf, type Span, sumOf, within } from '../../src/lab/watch/history.ts'

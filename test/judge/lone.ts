@@ -1,7 +1,7 @@
 /**
- * Result of one accident alone: the LAN is otherwise at rest, the node holds the address, and its successor is known. These bounds
- * are narrower than those of bounds.ts, and name the node that must answer in the end. They follow from the protocol and from
- * promises in docs/, and none from a measurement. Does not know runs and results. Pure.
+ * Result of one accident alone: the LAN is otherwise at rest, the node holds the address, and its successor is known.
+ * These bounds are narrower than those of bounds.ts, and name the node that must answer in the end. They follow from
+ * the protocol and from promises in docs/, and none from a measurement. This file does not know runs and results. Pure.
  *
  * With I the interval:
  * - a dead engine's addresses are off within 50 ms, and priority 0 moves them after Skew_Time (docs/performance.md, budgets);

@@ -1,6 +1,6 @@
 /**
- * Reads overlaps and outages out of a history. Decides what one overlap is (two nodes answer) and what one outage is (no node answers,
- * or a client gets no answer). Does not know faults and bounds. Pure.
+ * Reads overlaps and outages out of a history. Decides what one overlap is (two nodes answer) and what one outage is
+ * (no node answers, or a client gets no answer). This file does not know faults and bounds. Pure.
  */
 import { type History, joined, type Sight, type Span, spans, within } from '../../src/lab/watch/history.ts'
 

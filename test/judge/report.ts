@@ -1,5 +1,5 @@
 /**
- * Writes the result of the judge as sentences and tables. Does not know how it was observed and judged. Pure.
+ * Writes the result of the judge as sentences and tables. This file does not know how it was observed and judged. Pure.
  */
 import type { Bound, Limit } from './bounds.ts'
 import { type Assessment, type Happened, type Incident, longest, type Violation } from './judge.ts'

@@ -1,6 +1,7 @@
 /**
- * Builds a group of holdfast routers with an attacker on their segment, for every test of docs/security.md. A client probes every
- * millisecond, and an observer asks for the address. Kernels and metrics of each daemon can be read. Does not know the attacks.
+ * Builds a group of holdfast routers with an attacker on their segment, for every test of docs/security.md. A client
+ * probes every millisecond, and an observer asks for the address. Kernels and metrics of each daemon can be read. This
+ * file does not know the attacks.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

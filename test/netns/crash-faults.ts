@@ -1,6 +1,7 @@
 /**
- * Inflicts the fault of each row of the crash matrix on r1, and returns the beginning and the end of the fault. Decides the order of the
- * rows: a row that needs a new engine follows a row that killed the old engine. Does not know the expected outcome of a fault.
+ * Inflicts the fault of each row of the crash matrix on r1, and returns the beginning and the end of the fault. Decides
+ * the order of the rows: a row that needs a new engine follows a row that killed the old engine. This file does not
+ * know the expected outcome of a fault.
  */
 
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'

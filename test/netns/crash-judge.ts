@@ -1,6 +1,7 @@
 /**
- * Makes one cell of the crash matrix for the judge (test/judge). The input is the record of witness, capture and kernels for one row and
- * one address. The cell has figures and violations. Does not know how the record was made. Pure.
+ * Makes one cell of the crash matrix for the judge (test/judge). The input is the record of witness, capture and
+ * kernels for one row and one address. The cell has figures and violations. This file does not know how the record was
+ * made. Pure.
  */
 
 import { activeDownIntervalMs, skewTimeMs } from '../../src/lab/daemons/daemon.ts'

@@ -1,7 +1,7 @@
 /**
- * The LAN of the crash matrix: nodes, a witness that asks every millisecond, a capture of every advertisement, and each kernel's
- * notifications about its addresses, all on one clock. Decides when the LAN is ready for a fault. Does not know the faults and their
- * bounds.
+ * The LAN of the crash matrix: nodes, a witness that asks every millisecond, a capture of every advertisement, and each
+ * kernel's notifications about its addresses, all on one clock. Decides when the LAN is ready for a fault. This file
+ * does not know the faults and their bounds.
  */
 import { macOf } from '../../src/lab/ip.ts'
 import { createLab, type Lab } from '../../src/lab/lab.ts'

@@ -1,6 +1,7 @@
 /**
- * One node of the crash matrix: `bin/holdfast run` with a virtual router for each column. Engine and guardian can be stopped or killed
- * separately. Decides the configuration and the way in which a fault blocks the engine. Does not know the expected outcome of a fault.
+ * One node of the crash matrix: `bin/holdfast run` with a virtual router for each column. Engine and guardian can be
+ * stopped or killed separately. Decides the configuration and the way in which a fault blocks the engine. This file
+ * does not know the expected outcome of a fault.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

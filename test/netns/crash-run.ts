@@ -1,6 +1,7 @@
 /**
- * Runs the rows of the crash matrix on one LAN, one after the other, each for all columns together. A row begins when the LAN is at rest,
- * at a random time between two advertisements. Decides when a row ends. Does not know the bounds.
+ * Runs the rows of the crash matrix on one LAN, one after the other, each for all columns together. A row begins when
+ * the LAN is at rest, at a random time between two advertisements. Decides when a row ends. This file does not know the
+ * bounds.
  */
 
 import type { LoggedLine } from '../../src/lab/logged-process.ts'

@@ -1,6 +1,7 @@
 /**
- * Nodes that each run 255 virtual routers on one interface, VRID n with 10.88.0.n, and the holders of all addresses as the kernels report
- * them. Decides the order of the samples, so that no sample shows a false overlap. Does not know the allowed times.
+ * Nodes that each run 255 virtual routers on one interface, VRID n with 10.88.0.n, and the holders of all addresses as
+ * the kernels report them. Decides the order of the samples, so that no sample shows a false overlap. This file does
+ * not know the allowed times.
  */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 /**
- * An engine that only holds addresses under its guardian. The engine arms a cleanup plan with a shared word, adds the addresses, and
- * reports an advertisement at every interval. Uses the ports of src/linux as the daemon does. Orders arrive line by line on standard input.
- * Does not know when and by which process the engine is stopped.
+ * An engine that only holds addresses under its guardian. The engine arms a cleanup plan with a shared word, adds the
+ * addresses, and reports an advertisement at every interval. Uses the ports of src/linux as the daemon does. Orders
+ * arrive line by line on standard input. This file does not know when and by which process the engine is stopped.
  */
 import { createInterface } from 'node:readline'
 import type { AddressStep, CleanupPlan } from '../../src/daemon/ports.ts'

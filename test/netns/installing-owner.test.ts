@@ -1,7 +1,7 @@
 /**
- * `state MASTER` with priority 255 in a keepalived file, run by holdfast and then by keepalived itself, beside the same keepalived
- * neighbour. Compared are the kernel's addresses and the captured packets at start, stop and kill. Does not know how an address owner
- * decides.
+ * `state MASTER` with priority 255 in a keepalived file, run by holdfast and then by keepalived itself, beside the same
+ * keepalived neighbour. Compared are the kernel's addresses and the captured packets at start, stop and kill. This file
+ * does not know how an address owner decides.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

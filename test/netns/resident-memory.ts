@@ -1,4 +1,4 @@
-/** Reads the memory of a daemon's engine as the kernel reports it. Does not know how much is too much. */
+/** Reads the memory of a daemon's engine as the kernel reports it. This file does not know how much is too much. */
 import { readFileSync } from 'node:fs'
 import type { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 

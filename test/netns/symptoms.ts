@@ -1,6 +1,7 @@
 /**
- * Symptoms as an operator on call meets them, each made on a LAN of its own with real daemons. The tests run the commands of
- * docs/troubleshooting.md and docs/operations.md there. Decides how a symptom begins and ends. Does not know the content of the pages.
+ * Symptoms as an operator on call meets them, each made on a LAN of its own with real daemons. The tests run the
+ * commands of docs/troubleshooting.md and docs/operations.md there. Decides how a symptom begins and ends. This file
+ * does not know the content of the pages.
  */
 import { execFile } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /**
- * Two namespaces on one wire with an agent in each, and the contract that both backends of the socket port must meet. The contract covers
- * the own source, a link that goes down and comes up, a packet filter that refuses, and a missing capability. Does not know what only one
- * backend can do (linux-sockets.test.ts, raw-socket.test.ts).
+ * Two namespaces on one wire with an agent in each, and the contract that both backends of the socket port must meet.
+ * The contract covers the own source, a link that goes down and comes up, a packet filter that refuses, and a missing
+ * capability. This file does not know what only one backend can do (linux-sockets.test.ts, raw-socket.test.ts).
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cable, makeNamespace, removeAll } from '../../src/lab/cable.ts'

@@ -1,6 +1,6 @@
 /**
- * Headless Chromium on a host of the lab, and all of its complaints. Decided here: what counts as a complaint, and
- * where screenshots go. Does not know what a page shows.
+ * Headless Chromium on a host of the lab, and all of its complaints. This file decides what counts as a complaint, and
+ * where screenshots go. This file does not know what a page shows.
  */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

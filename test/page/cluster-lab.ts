@@ -1,6 +1,6 @@
 /**
  * Three nodes that show each other on their status pages, each with a service for two health checks. Decides names,
- * priorities and weights. Does not know what a page derives from them.
+ * priorities and weights. This file does not know what a page derives from them.
  */
 import { type Extra, Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'

@@ -1,6 +1,7 @@
 /**
  * The simulator as the judge sees it: the accident of each fault, for any number of nodes, priorities and intervals.
- * For a fault on a keepalived node it has the bounds that keepalived forces. Pure. Does not know which node answered.
+ * For a fault on a keepalived node it has the bounds that keepalived forces. Pure. This file does not know which node
+ * answered.
  */
 import { STARTS } from '../../src/simulator/node/machine.ts'
 import type { Fault, FaultKind, NodeSpec, Scenario } from '../../src/simulator/scenario.ts'

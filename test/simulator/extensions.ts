@@ -1,7 +1,7 @@
 /**
  * Measures an extension of the protocol: the same histories with it and without it, and the difference. Compared are
- * the times in which two nodes or none answered, or in which a client had no answer. Decided here: what counts as
- * worse. Does not know what is printed.
+ * the times in which two nodes or none answered, or in which a client had no answer. This file decides what counts as
+ * worse. This file does not know what is printed.
  */
 import type { Without } from '../../src/simulator/node/engine-life.ts'
 import type { Scenario } from '../../src/simulator/scenario.ts'

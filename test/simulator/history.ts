@@ -1,5 +1,5 @@
 /**
- * Makes a scenario from a seed. Decided here: the size and configuration of LANs, the faults, their duration and
+ * Makes a scenario from a seed. This file decides the size and configuration of LANs, the faults, their duration and
  * overlap, and the pause after each in which one holder can be seen. It uses whole numbers only, so that the result is
  * the same everywhere.
  */

@@ -1,6 +1,6 @@
 /**
- * A simulated history as the judge sees it (test/judge): every change is known with its exact time. Pure. Does not
- * know how it came about.
+ * A simulated history as the judge sees it (test/judge): every change is known with its exact time. Pure. This file
+ * does not know how it came about.
  */
 
 import { type History, type Span, sightsOf } from '../../src/lab/watch/history.ts'

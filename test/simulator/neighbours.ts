@@ -1,7 +1,7 @@
 /**
  * Tests whether a holdfast node harms a group of keepalived nodes. The same history has the same faults at the same
- * times on the same nodes: all of them keepalived, some of them, none. Decided here: what counts as worse. Does not
- * know what is printed.
+ * times on the same nodes: all of them keepalived, some of them, none. This file decides what counts as worse. This
+ * file does not know what is printed.
  */
 import { simulate } from '../../src/simulator/simulation.ts'
 import type { Question } from '../../src/simulator/spans.ts'

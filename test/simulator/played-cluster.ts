@@ -1,8 +1,8 @@
 /**
  * A cluster on a simulated LAN. Each node has the product's engine and the core of its agent, whose orders become
- * configurations that the engine loads. Wall clocks differ, time is virtual, and a witness outside sees which node
- * has which address. Decided here: the effect of a hand-over and of the two orders of the bootstrap guard. Does not
- * know the events of a cluster (the tests).
+ * configurations that the engine loads. Wall clocks differ, time is virtual, and a witness outside sees which node has
+ * which address. This file decides the effect of a hand-over and of the two orders of the bootstrap guard. This file
+ * does not know the events of a cluster (the tests).
  */
 
 import type { AgentEvent, Start } from '../../src/cluster/decisions/agent-state.ts'

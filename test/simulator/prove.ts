@@ -1,6 +1,6 @@
 /**
- * Thousands of histories and their failures: the body of main.ts and of the short run in CI. Decided here: a failing
- * history is shrunk, printed and stored. Does not know processes and files.
+ * Thousands of histories and their failures: the body of main.ts and of the short run in CI. This file decides that a
+ * failing history is shrunk, printed and stored. This file does not know processes and files.
  */
 
 import { FAULT_KINDS, type FaultKind, type Scenario } from '../../src/simulator/scenario.ts'

@@ -1,6 +1,6 @@
 /**
- * Shrinks a failing scenario: takes out one part after the other, as long as it fails in the same way. Does not
- * know what a fault or a router is. The caller decides what still counts as failing.
+ * Shrinks a failing scenario: takes out one part after the other, as long as it fails in the same way. This file does
+ * not know what a fault or a router is. The caller decides what still counts as failing.
  */
 import type { Fault, NodeSpec, Scenario } from '../../src/simulator/scenario.ts'
 

@@ -1,6 +1,6 @@
 /**
  * The scraper of the soak (test/support/soak-scraper.mjs) and its records. Decides which scrapes may fail: those of a
- * node whose process or path is away. Does not know the scraped values.
+ * node whose process or path is away. This file does not know the scraped values.
  */
 import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 /**
  * A node of the soak: a ChaosNode with flapping health checks, notifications, a scraped API, and the services of the
- * checks. Decides its configuration. The flapping checks never change the order of the nodes, and `mover` always
- * does. Does not know which event happens when.
+ * checks. Decides its configuration. The flapping checks never change the order of the nodes, and `mover` always does.
+ * This file does not know which event happens when.
  */
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'

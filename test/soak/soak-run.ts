@@ -1,8 +1,8 @@
 /**
  * One soak: a lab of three nodes that are scraped and whose checks flap, and a plan that is carried out at its times.
  * Every process is sampled, and there are two measurements at rest before and after. Decides when the lab counts as
- * warm and as at rest. All of it is gone afterwards, in every exit path (lab.ts). Does not know how a step is done
- * and what it may cost.
+ * warm and as at rest. All of it is gone afterwards, in every exit path (lab.ts). This file does not know how a step is
+ * done and what it may cost.
  */
 
 import { createLab, type Lab } from '../../src/lab/lab.ts'

@@ -1,6 +1,7 @@
 /**
  * An attacker on one host of the lab: sends forged frames once, at a rate, or until stop() is called. Decides the
- * messages to the attacker's process. Does not know what the frames contain (forged-frame.ts) and what they cause.
+ * messages to the attacker's process. This file does not know what the frames contain (forged-frame.ts) and what they
+ * cause.
  */
 import { join } from 'node:path'
 import { packageRoot } from '../../src/lab/installation.ts'

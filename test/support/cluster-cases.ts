@@ -1,6 +1,6 @@
 /**
- * Behaviour of baremetal-runtimecfg as cases by function; test/samples/cluster/README.md gives their origin. Does
- * not judge which cases holdfast has to follow: each test decides that.
+ * Behaviour of baremetal-runtimecfg as cases by function; test/samples/cluster/README.md gives their origin. This file
+ * does not judge which cases holdfast has to follow: each test decides that.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

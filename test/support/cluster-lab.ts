@@ -1,7 +1,7 @@
 /**
- * A cluster in namespaces. Each router of a lab runs a managed engine and an agent. A host of its own runs the
- * stand-in of the Kubernetes API, which can die and come back there. Decides how they are started and where their
- * files are. Does not know what a test is about.
+ * A cluster in namespaces. Each router of a lab runs a managed engine and an agent. A host of its own runs the stand-in
+ * of the Kubernetes API, which can die and come back there. Decides how they are started and where their files are.
+ * This file does not know what a test is about.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

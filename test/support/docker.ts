@@ -1,7 +1,7 @@
 /**
- * The Docker engine as tests use it. Decided here: what makes an engine usable, and the mark of each object that a
- * test makes (a label with the pid of its process). Objects of dead runs are removed by that mark, and nothing else
- * is removed. Does not know what runs in the containers.
+ * The Docker engine as tests use it. This file decides what makes an engine usable, and the mark of each object that a
+ * test makes (a label with the pid of its process). Objects of dead runs are removed by that mark, and nothing else is
+ * removed. This file does not know what runs in the containers.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'

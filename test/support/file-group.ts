@@ -1,8 +1,8 @@
 /**
  * Nodes of one virtual router, with a client and an observer. Each node reads the same kind of file, by keepalived or
  * by holdfast. Decides the content of the file (OpenShift's, with two checks that a test can fail) and how each
- * holdfast gets its own /run. A node counts as holder if its kernel answers for the address. Does not know what
- * happens to the nodes.
+ * holdfast gets its own /run. A node counts as holder if its kernel answers for the address. This file does not know
+ * what happens to the nodes.
  */
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
  * Documents with parts that are generated from the code. A test fails for an outdated part; with UPDATE_DOCS=1 (make
- * docs) the part is written instead. Does not know the contents.
+ * docs) the part is written instead. This file does not know the contents.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 /**
  * Events of a group of nodes with keepalived's file, one after the other. For each event it measures how long no node
  * or more than one node had the address (docs/mixed-groups.md). Decides the events, their order and the measured
- * values. Does not know which figures are good.
+ * values. This file does not know which figures are good.
  */
 
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'

@@ -2,7 +2,7 @@
 /**
  * Small keepalived files, each with the reading of keepalived 2.2.7 (-t: exit status 0, 4, 5 or 6) and of holdfast.
  * `clean` means no message, `warned` means that the daemon runs with a message, `refused` means that nothing is read.
- * Decided here: the cases. Does not know how either daemon is asked.
+ * This file decides the cases. Does not know how either daemon is asked.
  */
 
 export type FileCase = {

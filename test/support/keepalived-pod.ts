@@ -1,7 +1,7 @@
 /**
  * A node with OpenShift's keepalived pod: Debian's keepalived with the scripts that its checks name. `holdfast
  * dynkeepalived` takes the place of its monitor. Both have an /etc/keepalived and a /run of their own. Decides where
- * their files are. Does not know the cluster.
+ * their files are. This file does not know the cluster.
  */
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

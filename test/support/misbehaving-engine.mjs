@@ -1,9 +1,9 @@
 /**
- * Loaded before the product's own bundle (NODE_OPTIONS=--import=…). The engine is the same, and misbehaves at
- * SIGWINCH as the file named in MISBEHAVIOUR says. `throw` is an exception without a handler. `eat` keeps its
- * allocations until the heap is exhausted. `block MS` waits for this time in one call, as for a file system that
- * hangs. It does not loop, because a loop with real-time priority would take a whole CPU from other processes. It
- * reports on standard error when it begins and ends. Does not know the product: the tests judge its reaction.
+ * Loaded before the product's own bundle (NODE_OPTIONS=--import=…). The engine is the same, and misbehaves at SIGWINCH
+ * as the file named in MISBEHAVIOUR says. `throw` is an exception without a handler. `eat` keeps its allocations until
+ * the heap is exhausted. `block MS` waits for this time in one call, as for a file system that hangs. It does not loop,
+ * because a loop with real-time priority would take a whole CPU from other processes. It reports on standard error when
+ * it begins and ends. This file does not know the product: the tests judge its reaction.
  */
 import { readFileSync, writeSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'

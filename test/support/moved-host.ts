@@ -1,6 +1,6 @@
 /**
  * Network changes of a host that is relocated, as lines for ip, and the host's addresses as its kernel reports them.
- * Does not know which programs run on it.
+ * This file does not know which programs run on it.
  */
 import { ip } from '../../src/lab/ip.ts'
 import type { Host } from '../../src/lab/lab.ts'

@@ -1,8 +1,8 @@
 /**
- * The shared scenarios' LAN in network namespaces: the daemon as an operator runs it, and the kernel as witness of
- * the addresses. Decides the form of each accident on a real machine. At power off the cable goes first, then all
- * processes, then the address. Does not know the expectations of a scenario, and everything of the daemon except
- * its status.
+ * The shared scenarios' LAN in network namespaces: the daemon as an operator runs it, and the kernel as witness of the
+ * addresses. Decides the form of each accident on a real machine. At power off the cable goes first, then all
+ * processes, then the address. This file does not know the expectations of a scenario, and everything of the daemon
+ * except its status.
  */
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { ip, nft } from '../../src/lab/ip.ts'

@@ -1,7 +1,7 @@
 /**
- * Nodes that run a static pod each, without a kubelet: podman plays the manifest in the network namespace of a host
- * of the lab. Decided here: the parts of a manifest that belong to a node (images, addresses, places of its folders).
- * Neither containers nor podman's storage outlive destroy(). Does not know what the pods do.
+ * Nodes that run a static pod each, without a kubelet: podman plays the manifest in the network namespace of a host of
+ * the lab. This file decides the parts of a manifest that belong to a node (images, addresses, places of its folders).
+ * Neither containers nor podman's storage outlive destroy(). This file does not know what the pods do.
  *
  * It uses nsenter, because `ip netns exec` remounts /sys, and runc, because crun knows no hybrid cgroups. Limits are
  * below the hard limits, because not every test machine has CAP_SYS_RESOURCE. Without systemd, podman starts no probe

@@ -1,7 +1,7 @@
 /**
- * A real Prometheus in the lab, with the configuration and the rules of deploy/prometheus. Decided here: all times in
- * them are divided by one factor (a scrape every 3 s instead of 15). `for: 1m` then takes 12 s. The rules are
- * otherwise the shipped ones. Does not know their content.
+ * A real Prometheus in the lab, with the configuration and the rules of deploy/prometheus. This file decides that all
+ * times in them are divided by one factor (a scrape every 3 s instead of 15). `for: 1m` then takes 12 s. The rules are
+ * otherwise the shipped ones. This file does not know their content.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

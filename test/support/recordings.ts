@@ -1,6 +1,6 @@
 /**
- * Recordings without a disk: the octets that tapes write, and the result of their replay. Lines go through their
- * text, as they would through a file. Does not know the recorded program.
+ * Recordings without a disk: the octets that tapes write, and the result of their replay. Lines go through their text,
+ * as they would through a file. This file does not know the recorded program.
  */
 
 import { FORMAT } from '../../src/recording/lines.ts'

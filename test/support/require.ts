@@ -1,7 +1,7 @@
 /**
- * Requirements of tests: root, namespaces or a neighbour daemon. A test without them is skipped with the reason in
- * its name. REQUIRE_NETNS=1, REQUIRE_INTEROP=1 or REQUIRE_DOCKER=1 turns the skip into a failure (CI sets all).
- * Does not know the tests.
+ * Requirements of tests: root, namespaces or a neighbour daemon. A test without them is skipped with the reason in its
+ * name. REQUIRE_NETNS=1, REQUIRE_INTEROP=1 or REQUIRE_DOCKER=1 turns the skip into a failure (CI sets all). This file
+ * does not know the tests.
  */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'

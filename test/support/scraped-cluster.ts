@@ -1,6 +1,6 @@
 /**
  * Three nodes as a Prometheus has scraped them every 15 s, in promtool's notation: healthy, a is Active. A case names
- * its changes; everything else keeps its healthy value. Does not know the rules.
+ * its changes; everything else keeps its healthy value. This file does not know the rules.
  */
 
 export const SCRAPE_S = 15

@@ -1,6 +1,6 @@
 /**
- * A service manager that waits at a datagram socket and keeps every word that it hears (sd_notify(3)). Does not know what
- * the words mean.
+ * A service manager that waits at a datagram socket and keeps every word that it hears (sd_notify(3)). This file does
+ * not know what the words mean.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'

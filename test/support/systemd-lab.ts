@@ -1,6 +1,6 @@
 /**
- * A machine with systemd as PID 1: namespaces, an overlay over this machine's files and a cgroup of its own. Nothing
- * of it is left afterwards, and this machine stays unchanged. Does not know which programs are installed there.
+ * A machine with systemd as PID 1: namespaces, an overlay over this machine's files and a cgroup of its own. Nothing of
+ * it is left afterwards, and this machine stays unchanged. This file does not know which programs are installed there.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /**
- * A page of docs/ whose answers are tried: fenced blocks `console NAME`, each with commands behind a prompt (`r1$ …`) and lines of what
- * they answer. `…` is what differs from one time to the next. Decides what counts as answered so: the lines in their order, others
- * between them. Does not know how a symptom is made.
+ * A page of docs/ whose answers are tried: fenced blocks `console NAME`, each with commands behind a prompt (`r1$ …`)
+ * and lines of what they answer. `…` is what differs from one time to the next. Decides what counts as answered so: the
+ * lines in their order, others between them. This file does not know how a symptom is made.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

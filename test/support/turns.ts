@@ -1,7 +1,7 @@
 /**
  * Limits the number of concurrent tests of a file: tests that mostly wait for daemons need not wait for each other.
- * Decides the order (first come, first served). A turn ends with its test in every case. Does not know the tests. A
- * test that measures milliseconds runs alone and is an ordinary `test`.
+ * Decides the order (first come, first served). A turn ends with its test in every case. This file does not know the
+ * tests. A test that measures milliseconds runs alone and is an ordinary `test`.
  */
 import { type TestContext, test } from 'vitest'
 

@@ -1,7 +1,7 @@
 /**
- * One health check of a node on the virtual LAN. It runs the daemon's own schedule and rules
- * (healthcheck/schedule.ts, health.ts) on virtual time. It sets the node's priority, and answers fastPreempt's
- * question as monitor.ts does. Decided here: the duration of a run. Does not know the checks of other nodes.
+ * One health check of a node on the virtual LAN. It runs the daemon's own schedule and rules (healthcheck/schedule.ts,
+ * health.ts) on virtual time. It sets the node's priority, and answers fastPreempt's question as monitor.ts does. This
+ * file decides the duration of a run. This file does not know the checks of other nodes.
  */
 import type { Cadence, HealthRule } from '../../src/healthcheck/check.ts'
 import { countedAs, type Health, isChanging, startHealth, stepHealth } from '../../src/healthcheck/health.ts'

@@ -1,6 +1,6 @@
 /**
  * Reports the configuration in force: file, hash, last reload and counts, for status, metrics, log and event journal.
- * Decided here: how a successful or failed reload is reported. When a reload takes place is decided in
+ * This file decides how a successful or failed reload is reported. When a reload takes place is decided in
  * live-configuration.ts.
  */
 import type { Config } from '../../config/config.ts'

@@ -1,7 +1,7 @@
 /**
  * A configuration that is handed over to an engine with --managed (docs/adr/0051), and the counts of hand-overs for
- * status and metrics. Decided here: which names a client may give itself and its configuration, and how each hand-over
- * is counted. `live-configuration.ts` puts a configuration in force; files/managed-file.ts stores it.
+ * status and metrics. This file decides which names a client may give itself and its configuration, and how each
+ * hand-over is counted. `live-configuration.ts` puts a configuration in force; files/managed-file.ts stores it.
  */
 
 import { refusedValue } from '../../base/refused-value.ts'

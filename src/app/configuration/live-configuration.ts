@@ -1,7 +1,7 @@
 /**
- * Replaces the configuration in force: one reload at a time, whichever signal or command requests it. Decided here: a
- * failed reload changes nothing, and the order of reloads and hand-overs. The worker reads a file, the daemon applies
- * the difference, configuration-account.ts reports the result.
+ * Replaces the configuration in force: one reload at a time, whichever signal or command requests it. This file decides
+ * that a failed reload changes nothing, and the order of reloads and hand-overs. The worker reads a file, the daemon
+ * applies the difference, configuration-account.ts reports the result.
  */
 
 import { defined } from '../../base/defined.ts'

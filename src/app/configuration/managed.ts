@@ -1,6 +1,6 @@
 /**
- * The file with which an engine with --managed starts (docs/adr/0051). Decided here: an empty or unusable file does not
- * end such an engine. The engine is idle until a configuration is handed over, and its status shows why.
+ * The file with which an engine with --managed starts (docs/adr/0051). This file decides that an empty or unusable file
+ * does not end such an engine. The engine is idle until a configuration is handed over, and its status shows why.
  */
 
 import type { Config } from '../../config/config.ts'

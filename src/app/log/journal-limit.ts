@@ -1,6 +1,6 @@
 /**
- * Lines of JSON for the systemd journal. journald ends a record after 48 KiB and takes the rest as another record.
- * Decided here: which fields of a longer record are shortened or omitted, so that the line remains a complete document.
+ * Lines of JSON for the systemd journal. journald ends a record after 48 KiB and takes the rest as another record. This
+ * file decides which fields of a longer record are shortened or omitted, so that the line remains a complete document.
  * Pure.
  */
 import { safeJson } from './log-format.ts'

@@ -1,6 +1,6 @@
 /**
- * Formats a log record as a line for people (`text`) or for the systemd journal (`journald`, sd-daemon(3)). Decided
- * here: the order of a line's parts, and that no value can end a line, begin another one or control a terminal
+ * Formats a log record as a line for people (`text`) or for the systemd journal (`journald`, sd-daemon(3)). This file
+ * decides the order of a line's parts, and that no value can end a line, begin another one or control a terminal
  * (docs/adr/0080). Pure: the functions convert a record to a line. JSON lines are made by pino.
  */
 import { messageOf } from '../../base/message-of.ts'

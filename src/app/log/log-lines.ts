@@ -1,5 +1,5 @@
 /**
- * Writes log records as lines. The format can change between two records. Decided here: the format if none is
+ * Writes log records as lines. The format can change between two records. This file decides the format if none is
  * configured (docs/adr/0080). Log records are not filtered here.
  */
 import { fstatSync } from 'node:fs'

@@ -1,8 +1,8 @@
 /**
  * Writes log lines to standard output. The daemon never waits for the reader of the log, neither while it runs nor at
  * its end. Lines that the reader does not take are buffered up to a limit, then dropped and counted. For pipes the
- * thread pool is not used, because a blocked write(2) in it would keep the process from exiting. Not known here: the
- * content of lines.
+ * thread pool is not used, because a blocked write(2) in it would keep the process from exiting. This file knows
+ * nothing about the content of lines.
  */
 import { closeSync, constants, fstatSync, openSync, write as writeFile } from 'node:fs'
 import { Socket } from 'node:net'

@@ -1,6 +1,7 @@
 /**
  * Finds the scheduling priority of the engine and its guardian, and whether real-time priority was requested, for the
- * log and the status. Decided here: the kernel's answer counts, whether the guardian, systemd or chrt set the priority.
+ * log and the status. This file decides that the kernel's answer counts, whether the guardian, systemd or chrt set the
+ * priority.
  */
 import { readFileSync } from 'node:fs'
 import type { SchedulingSnapshot } from '../../daemon/telemetry/snapshot.ts'

@@ -1,5 +1,5 @@
 /**
- * Finds other programs that speak VRRP in this network namespace, and describes them as text. Decided here: a
+ * Finds other programs that speak VRRP in this network namespace, and describes them as text. This file decides that a
  * keepalived with VRRP is a reason not to run, because both would install the same addresses and remove those of the
  * other. Every other program is only a warning.
  */

@@ -1,7 +1,7 @@
 /**
- * The flags of the agent's command line: dynkeepalived's, then holdfast's own. Decided here: the list of flags, and how
- * arguments are parsed (as in Go's pflag: --flag=value, --flag value, -cVALUE, with positional arguments in between).
- * Values are not checked here.
+ * The flags of the agent's command line: dynkeepalived's, then holdfast's own. This file decides the list of flags, and
+ * how arguments are parsed (as in Go's pflag: --flag=value, --flag value, -cVALUE, with positional arguments in
+ * between). Values are not checked here.
  */
 
 export type AgentFlag = {

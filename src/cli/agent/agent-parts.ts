@@ -1,7 +1,7 @@
 /**
  * Builds the agent and the objects that it needs before it contacts the cluster: its stored peers, the wanted services,
- * and the engine that it configures. Decided here: which of these come from the settings, and which from files of an
- * earlier run.
+ * and the engine that it configures. This file decides which of these come from the settings, and which from files of
+ * an earlier run.
  */
 
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
  * Connects the agent to HostedNetServices: it writes to the API which node holds each VIP, and reads which VIPs are
- * wanted. Decided here: the log lines about HostedNetServices. If the cluster has no such resource or gives no
+ * wanted. This file decides the log lines about HostedNetServices. If the cluster has no such resource or gives no
  * permission, that is logged once, and the agent continues.
  */
 

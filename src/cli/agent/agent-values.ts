@@ -1,6 +1,6 @@
 /**
- * Reads the values of the agent's flags and environment variables one by one, and collects wrong values. Decided here:
- * the accepted values of each flag and variable. Rules about two flags together are in agent-flags.ts.
+ * Reads the values of the agent's flags and environment variables one by one, and collects wrong values. This file
+ * decides the accepted values of each flag and variable. Rules about two flags together are in agent-flags.ts.
  */
 
 import { isAbsolute } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * `holdfast agent`, also under the name dynkeepalived: parses the arguments and runs or prints. Decided here: the exit
- * status, and that every invalid value is reported before anything starts.
+ * `holdfast agent`, also under the name dynkeepalived: parses the arguments and runs or prints. This file decides the
+ * exit status, and that every invalid value is reported before anything starts.
  */
 
 import { EXIT } from '../../app/exit-code.ts'

@@ -1,6 +1,7 @@
 /**
- * Connects the agent to holdfast's engine over the control socket. Decided here: how unicast or multicast is read from
- * the engine's status, and which answers mean a refusal. Not known here: the configuration that is handed over.
+ * Connects the agent to holdfast's engine over the control socket. This file decides how unicast or multicast is read
+ * from the engine's status, and which answers mean a refusal. This file knows nothing about the configuration that is
+ * handed over.
  */
 
 import type { Desired } from '../../cluster/decisions/engine/desired.ts'

@@ -1,8 +1,8 @@
 /**
- * Reads an Ethernet frame for `holdfast capture`. Decided here: which frames are shown (VRRP, ARP without ordinary
+ * Reads an Ethernet frame for `holdfast capture`. This file decides which frames are shown (VRRP, ARP without ordinary
  * requests, Neighbor Solicitations and Advertisements), and how a receiver without a configuration judges an
- * advertisement. PURE. Not known here: the source of frames, and the format of a line. No returned value has an octet
- * of a password (VR-SEC-05).
+ * advertisement. PURE. This file knows nothing about the source of frames, and the format of a line. No returned value
+ * has an octet of a password (VR-SEC-05).
  */
 import { isArpReply, readArp } from '../../arp/arp-packet.ts'
 import { readNeighborAdvertisement } from '../../arp/neighbor-advertisement.ts'

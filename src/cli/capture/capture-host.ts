@@ -1,5 +1,5 @@
 /**
- * The machine on which `holdfast capture` listens: its interfaces, and frames from one of them. Decided here: which
+ * The machine on which `holdfast capture` listens: its interfaces, and frames from one of them. This file decides which
  * interfaces are offered without -i. A node's uplink has an address; the veth interfaces of its containers have none.
  */
 import type { Failure, NetworkPort } from '../../daemon/ports.ts'

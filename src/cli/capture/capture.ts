@@ -1,7 +1,7 @@
 /**
- * `holdfast capture`: prints VRRP, ARP and Neighbor Discovery of one interface, one frame per line. Decided here: which
- * frames are printed and written to a file, and that the command waits for an interface that is down. The command works
- * with or without a running daemon, but never in the daemon's process (docs/adr/0011).
+ * `holdfast capture`: prints VRRP, ARP and Neighbor Discovery of one interface, one frame per line. This file decides
+ * which frames are printed and written to a file, and that the command waits for an interface that is down. The command
+ * works with or without a running daemon, but never in the daemon's process (docs/adr/0011).
  */
 
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * Finds the daemon that runs on this node. Decided here: it is the process that listens on the control socket. The
- * kernel names that process (SO_PEERCRED), with its process id in this namespace.
+ * Finds the daemon that runs on this node. This file decides that it is the process that listens on the control socket.
+ * The kernel names that process (SO_PEERCRED), with its process id in this namespace.
  */
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'

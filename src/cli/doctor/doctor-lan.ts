@@ -1,7 +1,7 @@
 /**
  * Examines one interface for `holdfast doctor`: which routers are heard, which MACs answer for addresses, and the
- * kernel's settings. Decided here: which addresses are asked for (virtual addresses, peers, the node's own) and with
- * which source address. Nothing is judged here.
+ * kernel's settings. This file decides which addresses are asked for (virtual addresses, peers, the node's own) and
+ * with which source address. Nothing is judged here.
  */
 import type { Link, PresentAddress, SocketPort } from '../../daemon/ports.ts'
 import {

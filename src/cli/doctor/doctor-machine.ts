@@ -1,6 +1,6 @@
 /**
- * Reads the state of the machine from /proc, /sys and the kernel, for `holdfast doctor`. Decided here: where each value
- * is read. A value that cannot be read is undefined, never guessed. Nothing is judged here.
+ * Reads the state of the machine from /proc, /sys and the kernel, for `holdfast doctor`. This file decides where each
+ * value is read. A value that cannot be read is undefined, never guessed. Nothing is judged here.
  */
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
  * Messages between two doctors, which show whether the VRRP group passes in both directions: each sends its id and the
- * ids that it has heard. Decided here: the format (JSON in UDP), and that a foreign packet does no harm. This file
+ * ids that it has heard. This file decides the format (JSON in UDP), and that a foreign packet does no harm. This file
  * knows no sockets.
  */
 import type { MessageCounts } from '../../doctor/measurement.ts'

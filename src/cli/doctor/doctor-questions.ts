@@ -1,7 +1,7 @@
 /**
  * Asks on an interface which MAC has an address (RFC 5227 §2.1.1 probes, RFC 4861 §7.2.2 solicitations), and collects
- * answers and unsolicited claims. Decided here: the number and rate of questions. A question changes no cache, and this
- * node does not answer it. The answers are not judged here.
+ * answers and unsolicited claims. This file decides the number and rate of questions. A question changes no cache, and
+ * this node does not answer it. The answers are not judged here.
  */
 
 import { DETECTION_STEP, MOST_QUESTIONS } from '../../arp/duplicate-detection.ts'

@@ -1,7 +1,7 @@
 /**
- * Listens for VRRP of one family on one interface, on the wire and at a socket as the daemon has it. Decided here: what
- * is counted for each router, and that a VRRP packet tests this node's own packet filter without reaching any wire. The
- * receiver sends no advertisement and does not disturb a running daemon. The counts are judged in src/doctor.
+ * Listens for VRRP of one family on one interface, on the wire and at a socket as the daemon has it. This file decides
+ * what is counted for each router, and that a VRRP packet tests this node's own packet filter without reaching any
+ * wire. The receiver sends no advertisement and does not disturb a running daemon. The counts are judged in src/doctor.
  */
 import { randomBytes } from 'node:crypto'
 import type { Failure, SocketPort } from '../../daemon/ports.ts'

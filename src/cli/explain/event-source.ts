@@ -1,7 +1,7 @@
 /**
  * Reads the events of a node: from its daemon, which keeps the last thousand in memory, and from the journal file. The
- * file has more events and can be read while the daemon is down. Decided here: events of daemon and file are joined by
- * their numbers, and the daemon's answer names the file. Not known here: the use of the events.
+ * file has more events and can be read while the daemon is down. This file decides that events of daemon and file are
+ * joined by their numbers, and the daemon's answer names the file. This file knows nothing about the use of the events.
  */
 
 import { dirname, join } from 'node:path'

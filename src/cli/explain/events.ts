@@ -1,6 +1,6 @@
 /**
  * `holdfast events`: prints the events of this node, one line each. While the daemon is down, the events come from the
- * journal file. Decided here: the format of a line, and that --follow continues after the daemon has started again.
+ * journal file. This file decides the format of a line, and that --follow continues after the daemon has started again.
  */
 
 import { EXIT } from '../../app/exit-code.ts'

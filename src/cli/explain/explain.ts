@@ -1,7 +1,7 @@
 /**
  * `holdfast explain`: explains why a VIP moved. The evidence is the event journal of this node and those of its peers,
- * or a recording. Decided here: how a peer can be named, how long the command waits for its answer, and that a missing
- * journal causes a note, not a failure. The causes are found in src/explain.
+ * or a recording. This file decides how a peer can be named, how long the command waits for its answer, and that a
+ * missing journal causes a note, not a failure. The causes are found in src/explain.
  */
 
 import { statSync } from 'node:fs'

@@ -1,5 +1,5 @@
 /**
- * Replays a recording for `holdfast explain` and returns its events. Decided here: how the report says whether the
+ * Replays a recording for `holdfast explain` and returns its events. This file decides how the report says whether the
  * replayed engine behaves as the recorded engine. The replay itself is in src/recording, the causes are found in
  * src/explain.
  */

@@ -1,4 +1,4 @@
-/** Prints health checks in `holdfast status`, and the effective priority as a sum. Decided here: the text alone. */
+/** Prints health checks in `holdfast status`, and the effective priority as a sum. This file decides only the text. */
 import type { HealthcheckSnapshot } from '../../daemon/health/healthcheck-snapshot.ts'
 import type { RouterSnapshot, Snapshot } from '../../daemon/telemetry/snapshot.ts'
 import { moment, seconds } from './status-time.ts'

@@ -1,4 +1,4 @@
-/** Prints notify programs and the webhook in `holdfast status`. Decided here: the text alone. */
+/** Prints notify programs and the webhook in `holdfast status`. This file decides only the text. */
 import type { NoticeSnapshot } from '../../daemon/telemetry/notice-account.ts'
 import type { WebhookSnapshot } from '../../daemon/telemetry/snapshot.ts'
 import { ago } from './status-time.ts'

@@ -1,5 +1,5 @@
 /**
- * Prints a virtual router in `holdfast status`, below the sentence about its VIP. Decided here: the text alone, and
+ * Prints a virtual router in `holdfast status`, below the sentence about its VIP. This file decides only the text, and
  * that a fault which follows from another one is not shown beside it. The caller gets the snapshot.
  */
 

@@ -1,7 +1,7 @@
 /**
- * Updates the agent's knowledge after an event, and decides which log messages follow immediately. Decided here: which
- * input is ignored: a node object without a usable name, and a cluster without nodes. The consequences are decided in
- * agreement.ts.
+ * Updates the agent's knowledge after an event, and decides which log messages follow immediately. This file decides
+ * which input is ignored: a node object without a usable name, and a cluster without nodes. The consequences are
+ * decided in agreement.ts.
  */
 import { AGENT_LOG } from '../../log/agent-events.ts'
 import { type AgentEvent, type AgentOrder, type AgentState, type Intent, logOrder } from './agent-state.ts'

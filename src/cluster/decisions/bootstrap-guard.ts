@@ -1,7 +1,7 @@
 /**
  * Decides when the bootstrap node releases the API's address: after several checks in a row in which its own API and
  * Ironic did not answer. The bootstrap node's priority is higher than that of any other node, so no other node takes
- * the address before. Decided here: the order after each check, and the time of the next check. Requests are sent
+ * the address before. This file decides the order after each check, and the time of the next check. Requests are sent
  * elsewhere.
  */
 

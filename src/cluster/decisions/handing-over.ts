@@ -1,7 +1,7 @@
 /**
  * Decides when a configuration is handed over: after it has stayed the same for some time, earlier if it is urgent, and
  * again to a new engine. A refused configuration is handed over again slowly. An engine that has not answered gets no
- * further configuration. Not known here: which configuration is wanted (desired-state.ts), and since when
+ * further configuration. This file knows nothing about which configuration is wanted (desired-state.ts), and since when
  * (debounce.ts).
  */
 import { familyOf } from '../../wire/address.ts'

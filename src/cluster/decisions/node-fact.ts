@@ -1,7 +1,7 @@
 /**
  * A fact about this node, such as a running container, for which a file exists or not. While the fact is unknown, its
  * file stays as it is, so a tool that hangs or is missing does not move an address. After a minute without knowledge,
- * the file is removed. Not known here: how facts are found.
+ * the file is removed. This file knows nothing about how facts are found.
  */
 
 /** True if the fact holds, false if not; `undefined` if not known. */

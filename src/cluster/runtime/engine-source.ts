@@ -1,6 +1,6 @@
 /**
- * Reads the engine of this node through its control socket: its status, and its event journal as a stream. Decided
- * here: the time limit for an answer of the engine, and that a broken stream of the engine's events is opened again.
+ * Reads the engine of this node through its control socket: its status, and its event journal as a stream. This file
+ * decides the time limit for an answer of the engine, and that a broken stream of the engine's events is opened again.
  */
 import { request } from 'node:http'
 

@@ -1,8 +1,8 @@
 /**
  * Hands a configuration over to keepalived, in the place of keepalived's monitor. The file is replaced as a whole, then
  * the order `reload` is sent to keepalived's socket; a bootstrap node sends `stop`. An order without a receiver is
- * repeated until it is received or a later order replaces it, because keepalived may start after the agent. Not known
- * here: the content of the configuration.
+ * repeated until it is received or a later order replaces it, because keepalived may start after the agent. This file
+ * knows nothing about the content of the configuration.
  */
 import { createConnection } from 'node:net'
 import { replaceFile } from './fact-file.ts'

@@ -1,5 +1,5 @@
 /**
- * Stores the peers in force, for a start without the API. Decided here: the file. An invalid file is reported and
+ * Stores the peers in force, for a start without the API. This file decides the file. An invalid file is reported and
  * otherwise ignored.
  */
 

@@ -1,6 +1,6 @@
 /**
  * Warnings and notes of `holdfast check` about one router: settings that work and may surprise. A configuration with
- * such warnings or notes can still be used. Not known here: other routers and the node.
+ * such warnings or notes can still be used. This file knows nothing about other routers and the node.
  */
 
 import { simplePassword } from '../../vrrp/authentication.ts'

@@ -1,7 +1,7 @@
 /**
  * Refuses values that occur twice in one configuration and must be unique. Every well-formed router is checked, so a
- * bad router does not hide the problems of other routers. Not known here: the node (resolve.ts), and contradictions
- * within one router (contradiction.ts).
+ * bad router does not hide the problems of other routers. This file knows nothing about the node (resolve.ts), and
+ * contradictions within one router (contradiction.ts).
  */
 
 import type { VirtualRouter } from '../config.ts'

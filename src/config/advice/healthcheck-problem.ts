@@ -1,7 +1,7 @@
 /**
  * Finds problems between health checks and their trackers: each name must exist, no combination may contain itself, and
  * the kind of check must allow the weight. A combination that cannot work is an error; a combination that works and may
- * surprise is a warning. Not known here: the times of a check, and the node.
+ * surprise is a warning. This file knows nothing about the times of a check, and the node.
  */
 import { refusedValue } from '../../base/refused-value.ts'
 import type { CheckSpec } from '../../healthcheck/check.ts'

@@ -1,8 +1,8 @@
 /**
  * Compares the virtual addresses with the addresses that the node has now. If an address owner (priority 255) has
  * `ownAddresses: node`, the node must have the addresses. For any other router, the node must not have them. An owner
- * that installs its addresses must not touch the node's own addresses. Decided here: which address is the node's own,
- * and which address an earlier run or another daemon left for the sweep. No address is removed here.
+ * that installs its addresses must not touch the node's own addresses. This file decides which address is the node's
+ * own, and which address an earlier run or another daemon left for the sweep. No address is removed here.
  */
 import { addressBytes, familyOf, isLinkLocal } from '../../wire/address.ts'
 import type { VirtualRouter } from '../config.ts'

@@ -1,7 +1,7 @@
 /**
  * Computes the effective priority of a router for each combination of results of its trackers. `holdfast check` prints
  * this table, and the advice about weights uses it. A probe that several trackers use counts once, so the table has no
- * impossible row. Not known here: peers, times, and present results of checks.
+ * impossible row. This file knows nothing about peers, times, and present results of checks.
  */
 import { type Check, nameOf } from '../checks.ts'
 import type { Track } from '../schema/track.ts'

@@ -1,7 +1,7 @@
 /**
  * Computes the longest time from a failure to the move of the addresses, for a service that stops answering. First a
- * run of a check has to notice the failure, and then the successor waits. Decided here: the summands of that time. A
- * closed connection is left out, because the check notices it immediately. Not decided here: which time is too long.
+ * run of a check has to notice the failure, and then the successor waits. This file decides the summands of that time.
+ * A closed connection is left out, because the check notices it immediately. Other files decide which time is too long.
  */
 import type { CheckSpec } from '../../healthcheck/check.ts'
 import { staggerStep } from '../../vrrp/extensions/stagger.ts'

@@ -1,6 +1,7 @@
 /**
  * Writes an imported document as YAML with the same configuration. Comments above the YAML list the keepalived keywords
- * that have no counterpart. Decided here: the text of that list. Not known here: the meaning of keywords.
+ * that have no counterpart. This file decides the text of that list. This file knows nothing about the meaning of
+ * keywords.
  */
 import { stringify } from 'yaml'
 import type { ImportedDocument } from './import/import.ts'

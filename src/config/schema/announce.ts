@@ -1,7 +1,7 @@
 /**
  * When and how often an Active announces its addresses: the keys of `announce`, and the defaults of each profile
- * (docs/architecture.md, Announcements; VR-GARP-01, -02, -04). Decided here: the schedule. Not known here: frames, and
- * how many of them an interface may send at the same time.
+ * (docs/architecture.md, Announcements; VR-GARP-01, -02, -04). This file decides the schedule. This file knows nothing
+ * about frames, and how many of them an interface may send at the same time.
  */
 import * as z from 'zod'
 import type { ProfileName } from '../../vrrp/profile.ts'

@@ -1,6 +1,6 @@
 /**
  * Durations as people write them: a number and its unit. A number without a unit is refused, because keepalived's
- * seconds are easily confused with the centiseconds of the packet. Not known here: the bounds of a key.
+ * seconds are easily confused with the centiseconds of the packet. This file knows nothing about the bounds of a key.
  */
 import { type Millis, millis } from '../../wire/units.ts'
 

@@ -1,7 +1,7 @@
 /**
- * The kinds of values in a configuration. Each kind has a text that says what it accepts, such as
- * `an integer from 1 to 255`. That text is the end of a message (schema-problem.ts). Not known here: which key has
- * which kind, and other values of the configuration.
+ * The kinds of values in a configuration. Each kind has a text that says what it accepts, such as `an integer from 1 to
+ * 255`. That text is the end of a message (schema-problem.ts). This file knows nothing about which key has which kind,
+ * and other values of the configuration.
  */
 import * as z from 'zod'
 import { type Address, addressBytes, familyOf, firstOctet, isMulticast, parseAddress } from '../../wire/address.ts'

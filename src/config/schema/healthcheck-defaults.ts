@@ -1,5 +1,5 @@
 /**
- * Converts the keys of a health check to a check with every default (docs/adr/0024). Decided here: the defaults,
+ * Converts the keys of a health check to a check with every default (docs/adr/0024). This file decides the defaults,
  * including those that depend on another key.
  */
 import type { ProbeSpec } from '../../healthcheck/check.ts'

@@ -1,6 +1,6 @@
 /**
- * Reads values that only health checks have. Decided here: which status, URL and header are valid. The same classes URL
- * and RegExp are used as in the checks, so that only values which a check can use are accepted.
+ * Reads values that only health checks have. This file decides which status, URL and header are valid. The same classes
+ * URL and RegExp are used as in the checks, so that only values which a check can use are accepted.
  */
 import * as z from 'zod'
 import type { StatusRange } from '../../healthcheck/check.ts'

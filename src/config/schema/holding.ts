@@ -1,6 +1,6 @@
 /**
  * The key `interface: { holding: … }`: an address, or the path of a file that contains one (docs/configuration.md).
- * Decided here: what an address file may contain. The meaning of the key for a router is in ../holding.ts.
+ * This file decides what an address file may contain. The meaning of the key for a router is in ../holding.ts.
  */
 import type { Address } from '../../wire/address.ts'
 import type { NamedAddress } from '../named-address.ts'

@@ -1,6 +1,6 @@
 /**
  * Options of a router whose defaults depend on the profile (docs/architecture.md, Protocol decisions): their schema,
- * and their value after the profile and the file are combined. Not known here: what an option does.
+ * and their value after the profile and the file are combined. This file knows nothing about what an option does.
  */
 import type * as z from 'zod'
 import { type Knobs, type ProfileName, profileKnobs } from '../../vrrp/profile.ts'

@@ -1,6 +1,6 @@
 /**
- * The key `notify:` of a virtual router or sync group: programs that run when its state changes (VR-NTF-01). Decided
- * here: the options of these programs, and how long a program may run. Not known here: their arguments.
+ * The key `notify:` of a virtual router or sync group: programs that run when its state changes (VR-NTF-01). This file
+ * decides the options of these programs, and how long a program may run. This file knows nothing about their arguments.
  */
 import type { NotifyPrograms } from '../../notify/notification.ts'
 import { duration, section } from './field.ts'

@@ -1,7 +1,8 @@
 /**
- * Predefined health checks: those that the nodes of an on-premise OpenShift cluster run (docs/adr/0024). Decided here:
- * their targets, intervals and weights, as in OpenShift's own configuration. A check of the configuration with the same
- * name replaces a predefined one. Not known here: the routers, and which program writes the files.
+ * Predefined health checks: those that the nodes of an on-premise OpenShift cluster run (docs/adr/0024). This file
+ * decides the targets, intervals and weights of these checks, as in OpenShift's own configuration. A check of the
+ * configuration with the same name replaces a predefined one. This file knows nothing about the routers, and which
+ * program writes the files.
  */
 import { type Check, nameOf } from '../checks.ts'
 import type { Path } from '../problem.ts'

@@ -1,7 +1,7 @@
 /**
  * Schema of a program in the configuration: absolute path and arguments, its user, its capabilities, and whether it
- * runs if other users can change it. A program never runs in a shell. Not known here: why a program runs, and whether
- * it is safe (files/script-problem.ts).
+ * runs if other users can change it. A program never runs in a shell. This file knows nothing about why a program runs,
+ * and whether it is safe (files/script-problem.ts).
  */
 import * as z from 'zod'
 import { list, oneOf, pattern, whole } from './field.ts'

@@ -1,7 +1,7 @@
 /**
  * The trackers of a virtual router or a sync group, with their weights (VR-TRK-01). A tracker names an interface or a
- * health check, never both. Not known here: whether the name exists (cross-check.ts, healthcheck-problem.ts), and the
- * effect of a weight (weights.ts).
+ * health check, never both. This file knows nothing about whether the name exists (cross-check.ts,
+ * healthcheck-problem.ts), and the effect of a weight (weights.ts).
  */
 import type * as z from 'zod'
 import { flag, interfaceName, itemName, section, whole } from './field.ts'

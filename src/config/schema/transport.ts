@@ -1,5 +1,5 @@
 /**
- * How a router sends its advertisements: the keys of `transport`, and the source address. Not known here:
+ * How a router sends its advertisements: the keys of `transport`, and the source address. This file knows nothing about
  * contradictions with other keys (contradiction.ts), and the addresses of the node.
  */
 import * as z from 'zod'

@@ -1,7 +1,7 @@
 /**
  * One virtual address in a configuration, and its form in the kernel: interface, prefix length and label. A prefix
  * length only selects the network, unless the configuration asks to install it as written (docs/architecture.md,
- * Addresses). Not known here: which addresses a packet contains.
+ * Addresses). This file knows nothing about which addresses a packet contains.
  */
 import * as z from 'zod'
 import type { OwnAddresses } from '../../vrrp/parameters.ts'

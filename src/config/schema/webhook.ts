@@ -1,7 +1,7 @@
 /**
- * The key `notify.webhook:` of the configuration: a URL to which events are posted. Decided here: which kinds of events
- * can be chosen, and the default times of an attempt to post. Not known here: the content of an event, and how an event
- * is posted.
+ * The key `notify.webhook:` of the configuration: a URL to which events are posted. This file decides which kinds of
+ * events can be chosen, and the default times of an attempt to post. This file knows nothing about the content of an
+ * event, and how an event is posted.
  */
 import * as z from 'zod'
 import type { WebhookSpec } from '../../notify/webhook.ts'

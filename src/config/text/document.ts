@@ -1,6 +1,6 @@
 /**
  * Reads a YAML text as a plain value, and finds the position of each path in the text. Syntax errors and repeated keys
- * are reported. Not known here: the meaning of a key. No function throws, whatever the text is.
+ * are reported. This file knows nothing about the meaning of a key. No function throws, whatever the text is.
  */
 
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'

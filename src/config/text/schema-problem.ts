@@ -1,6 +1,6 @@
 /**
- * Converts the errors of the schema to problems: the path, what is wrong, and what is accepted. Not known here: single
- * keys, except those whose values may be secrets.
+ * Converts the errors of the schema to problems: the path, what is wrong, and what is accepted. This file knows nothing
+ * about single keys, except those whose values may be secrets.
  */
 
 import type { z } from 'zod'

@@ -1,7 +1,7 @@
 /**
  * Keeps the addresses of one router in a target state: changes the kernel, repeats changes that failed, and undoes
- * changes by other programs. Decided here: when to try again, and what a failed change means. Not known here: states,
- * advertisements and the cleanup plan. The router sets the target state.
+ * changes by other programs. This file decides when to try again, and what a failed change means. This file knows
+ * nothing about states, advertisements and the cleanup plan. The router sets the target state.
  */
 import type { EventOf } from '../../events/event.ts'
 import { LOG } from '../../log/log.ts'

@@ -1,7 +1,7 @@
 /**
  * Knows where the kernel has one router's addresses: interface, prefix length and label. Addresses that a reload
- * removed from the configuration are remembered, because they still have to be uninstalled. Not known here: which
- * addresses are wanted now.
+ * removed from the configuration are remembered, because they still have to be uninstalled. This file knows nothing
+ * about which addresses are wanted now.
  */
 import { defined } from '../../base/defined.ts'
 import type { AddressForm } from '../../config/schema/virtual-address.ts'

@@ -1,7 +1,7 @@
 /**
  * Adds and removes addresses in the kernel, for all parts of the engine. The view of the network is updated at once
  * with a change, before the kernel's notification arrives. The notifications that a change will cause are remembered.
- * Not known here: why an address is wanted.
+ * This file knows nothing about why an address is wanted.
  */
 import { familyOf } from '../../wire/address.ts'
 import type { AddressOutcome, AddressStep, NetworkPort } from '../ports.ts'

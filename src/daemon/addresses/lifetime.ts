@@ -1,6 +1,6 @@
 /**
  * Computes how long the kernel keeps an address that no guardian renews. By this lifetime the kernel removes the
- * addresses after guardian and engine have both died or hang. Not known here: how an address is renewed.
+ * addresses after guardian and engine have both died or hang. This file knows nothing about how an address is renewed.
  */
 import { ownsAddresses, type Parameters } from '../../vrrp/parameters.ts'
 import { activeDownInterval } from '../../vrrp/timers.ts'

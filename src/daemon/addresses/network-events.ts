@@ -1,7 +1,7 @@
 /**
  * Handles the kernel's reports of links and addresses: routers get another interface or source address, and addresses
- * are restored or swept. A report that only confirms a change by this daemon is ignored. Not known here: packets,
- * deadlines, and how a turn ends.
+ * are restored or swept. A report that only confirms a change by this daemon is ignored. This file knows nothing about
+ * packets, deadlines, and how a turn ends.
  */
 import type { Config } from '../../config/config.ts'
 import { LOG } from '../../log/log.ts'

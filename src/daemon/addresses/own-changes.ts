@@ -1,8 +1,8 @@
 /**
  * Separates the kernel's confirmations of our own requests (echoes) from changes by other programs. Compared are the
- * exact address, prefix and interface, in order. Decided here: only whether a change comes from another program. The
- * view of the network applies every notification, because the notifications have the kernel's order. Not known here:
- * the consequences of a foreign change.
+ * exact address, prefix and interface, in order. This file decides only whether a change comes from another program.
+ * The view of the network applies every notification, because the notifications have the kernel's order. This file
+ * knows nothing about the consequences of a foreign change.
  */
 import { familyOf } from '../../wire/address.ts'
 import type { AddressStep, PresentAddress } from '../ports.ts'

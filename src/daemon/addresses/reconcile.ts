@@ -1,7 +1,8 @@
 /**
- * Computes the address changes that lead from the present addresses to the wanted addresses, as data. PURE. Decided
- * here: the order of the changes, and which addresses may be removed: a managed VIP on the wrong interface, with the
- * wrong prefix, or not wanted. An address of the node itself is never changed. Not known here: how a change is made.
+ * Computes the address changes that lead from the present addresses to the wanted addresses, as data. PURE. This file
+ * decides the order of the changes, and which addresses may be removed: a managed VIP on the wrong interface, with the
+ * wrong prefix, or not wanted. An address of the node itself is never changed. This file knows nothing about how a
+ * change is made.
  */
 import { defined } from '../../base/defined.ts'
 import { OTHERS_INSTALL } from '../../config/network.ts'

@@ -1,6 +1,6 @@
 /**
  * Computes the time until which peers rely on a router, from its last advertisement. That time is the deadline of the
- * router's cleanup plan. Decided here: what counts as advertised, and for how long each advertisement is valid. A
+ * router's cleanup plan. This file decides what counts as advertised, and for how long each advertisement is valid. A
  * router in Leaving, which sends no advertisement, has to report itself alive.
  */
 import { type Centis, centisToMillis, type Millis, plus } from '../../wire/units.ts'

@@ -1,7 +1,8 @@
 /**
  * The engine's memory of all health checks: the last result of each check, the time until which it counts, and the
- * results of combinations. Decided here: which results changed. If the engine itself was late, it reads waiting reports
- * before a result becomes too old. Not known here: threads, weights and routers. The time is an argument.
+ * results of combinations. This file decides which results changed. If the engine itself was late, it reads waiting
+ * reports before a result becomes too old. This file knows nothing about threads, weights and routers. The time is an
+ * argument.
  */
 import { type Check, nameOf } from '../../config/checks.ts'
 import type { CheckSpec, HealthRule } from '../../healthcheck/check.ts'

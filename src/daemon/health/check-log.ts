@@ -1,7 +1,7 @@
 /**
  * Logs the results of health checks: one line for each change, with the result of the last run and the effect on the
- * routers that track the check. Decided here: the text of the lines, and the limit for an unstable check. The last line
- * always shows the present result. Not known here: how priorities are added up.
+ * routers that track the check. This file decides the text of the lines, and the limit for an unstable check. The last
+ * line always shows the present result. This file knows nothing about how priorities are added up.
  */
 
 import { checkEffectText } from '../../events/check-effect-text.ts'

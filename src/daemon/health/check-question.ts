@@ -1,8 +1,8 @@
 /**
  * Repeats the health checks that raise a router's priority before the router takes over by fastPreempt
  * (docs/architecture.md, Protocol decisions, docs/adr/0025). An answer of the check worker is matched with the request;
- * only the last request of a router counts. Decided here: how long before the router acts the check worker must name
- * the slow checks. Not known here: how checks run, or what a router does with the answer.
+ * only the last request of a router counts. This file decides how long before the router acts the check worker must
+ * name the slow checks. This file knows nothing about how checks run, or what a router does with the answer.
  */
 import type { Asked } from '../../healthcheck/check-message.ts'
 import { type Millis, millis } from '../../wire/units.ts'

@@ -1,7 +1,7 @@
 /**
- * The effective priority of a router: the sum of base priority and trackers, or 1 while the router yields. Decided
- * here: which of the two is in force, and until when. Not known here: the trackers, whether a router may yield, and the
- * consequences of a changed priority. The router reads the effective priority.
+ * The effective priority of a router: the sum of base priority and trackers, or 1 while the router yields. This file
+ * decides which of the two is in force, and until when. This file knows nothing about the trackers, whether a router
+ * may yield, and the consequences of a changed priority. The router reads the effective priority.
  */
 import type { Millis } from '../../wire/units.ts'
 import { type Replaced, type Tracking, untracked } from './tracking.ts'

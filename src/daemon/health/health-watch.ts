@@ -1,7 +1,8 @@
 /**
  * Handles the health checks in the engine: one turn converts results to priorities and faults of the routers that track
- * the checks. Decided here: when checks are set, repeated and stopped. A daemon that stops ignores results
- * (docs/architecture.md, Leaving). Not known here: how a check runs, or what a router does with a priority.
+ * the checks. This file decides when checks are set, repeated and stopped. A daemon that stops ignores results
+ * (docs/architecture.md, Leaving). This file knows nothing about how a check runs, or what a router does with a
+ * priority.
  */
 import { checksOf, nameOf } from '../../config/checks.ts'
 import type { Config } from '../../config/config.ts'

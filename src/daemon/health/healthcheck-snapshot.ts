@@ -1,7 +1,7 @@
 /**
- * Builds the snapshots of health checks: JSON values for `holdfast status`, API and metrics. Decided here: which facts
- * of a check may be shown. A URL may contain a password, an argument a token, and a header a key; none of these is
- * shown. Not known here: the reader.
+ * Builds the snapshots of health checks: JSON values for `holdfast status`, API and metrics. This file decides which
+ * facts of a check may be shown. A URL may contain a password, an argument a token, and a header a key; none of these
+ * is shown. This file knows nothing about the reader.
  */
 import type { ProbeSpec } from '../../healthcheck/check.ts'
 import type { CheckReport } from '../../healthcheck/check-report.ts'

@@ -1,6 +1,6 @@
 /**
- * Reads links and health checks of this node for the trackers of routers. Decided here: which priority of a router is
- * certain while checks raise it. Not known here: which router has which trackers.
+ * Reads links and health checks of this node for the trackers of routers. This file decides which priority of a router
+ * is certain while checks raise it. This file knows nothing about which router has which trackers.
  */
 import { isInterface, type Track, trackerKey } from '../../config/schema/track.ts'
 import type { Asked } from '../../healthcheck/check-message.ts'

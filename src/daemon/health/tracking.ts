@@ -1,7 +1,7 @@
 /**
  * Computes what the trackers of a virtual router mean: its effective priority as a sum with a name for each part, and
  * the faults (VR-TRK-01 to VR-TRK-09). Trackers of interfaces and of health checks are in one list. All functions work
- * on values only. Not known here: the source of a state, or the effect of a changed priority or a fault.
+ * on values only. This file knows nothing about the source of a state, or the effect of a changed priority or a fault.
  */
 import { isInterface, type Track, type TrackedHealthcheck } from '../../config/schema/track.ts'
 import { type Contribution, contributionOf, effectivePriority } from '../../config/weights.ts'

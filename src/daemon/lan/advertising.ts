@@ -1,8 +1,8 @@
 /**
  * Remembers the routers that advertise for one VRID now, and since when each advertises without a gap. Two such routers
- * at the same time are two Actives. A Backup receives the advertisements of both, although it follows one Active.
- * Decided here: how long both must advertise, so that an ordinary takeover does not count. The list is limited, because
- * a sender can forge source addresses. Not known here: the consequences of two Actives.
+ * at the same time are two Actives. A Backup receives the advertisements of both, although it follows one Active. This
+ * file decides how long both must advertise, so that an ordinary takeover does not count. The list is limited, because
+ * a sender can forge source addresses. This file knows nothing about the consequences of two Actives.
  */
 import type { Parameters } from '../../vrrp/parameters.ts'
 import type { State } from '../../vrrp/state.ts'

@@ -1,7 +1,7 @@
 /**
  * Announces the addresses of the routers of one segment: on this interface, on secondary interfaces, and the node's own
- * address. Decided here: which interface announces which address, and the time between two frames. Not known here:
- * frames and schedules (announcer.ts).
+ * address. This file decides which interface announces which address, and the time between two frames. This file knows
+ * nothing about frames and schedules (announcer.ts).
  */
 import { ONE_ROUND } from '../../arp/announcement.ts'
 import type { Address, Family } from '../../wire/address.ts'

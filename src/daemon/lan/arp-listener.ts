@@ -1,8 +1,8 @@
 /**
  * Receives announcements and answers of other hosts for our addresses, by ARP and Neighbor Discovery, on one interface.
  * The listener receives no more frames than a router needs, because otherwise every ARP packet of a LAN would wake the
- * engine. Decided here: which frames wake the engine at which time, and which senders are ignored. Not known here:
- * states, and the meaning of a frame.
+ * engine. This file decides which frames wake the engine at which time, and which senders are ignored. This file knows
+ * nothing about states, and the meaning of a frame.
  */
 import { type Announcement, announcementIn, isAnswerTo } from '../../arp/probe.ts'
 import { LOG } from '../../log/log.ts'

@@ -1,6 +1,6 @@
 /**
  * Checks which peers answer at all. After every periodic advertisement, an Active asks each peer for the peer's own
- * address. If a peer answers again after a silence, a network split has healed (docs/adr/0022). Decided here: which
+ * address. If a peer answers again after a silence, a network split has healed (docs/adr/0022). This file decides which
  * frame asks which host, and how long such a silence is. Known are the addresses of the peers, but no routers, states
  * or sockets.
  */

@@ -1,7 +1,8 @@
 /**
  * Watches which unicast peers the kernel can reach on one interface. A packet to an unreachable peer waits in the
  * kernel. The kernel sends the packet when the peer answers, and no question of ours comes right before it
- * (docs/adr/0022). Decided here: when a peer counts as reachable again. Not known here: states, and the consequences.
+ * (docs/adr/0022). This file decides when a peer counts as reachable again. This file knows nothing about states, and
+ * the consequences.
  */
 import { LOG } from '../../log/log.ts'
 import type { Address, Family } from '../../wire/address.ts'

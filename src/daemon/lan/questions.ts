@@ -1,8 +1,8 @@
 /**
  * Builds the questions (ARP or NDP requests) of the routers of one segment: which other host has an address of ours,
- * and whether known peers answer. Decided here: which frames are sent, from which source, and how often if other hosts
- * receive them. When a router asks is decided in router-effects.ts. Not known here: sockets, and the consequences of an
- * answer.
+ * and whether known peers answer. This file decides which frames are sent, from which source, and how often if other
+ * hosts receive them. When a router asks is decided in router-effects.ts. This file knows nothing about sockets, and
+ * the consequences of an answer.
  */
 import { neighborSolicitation } from '../../arp/neighbor-solicitation.ts'
 import { arpProbe } from '../../arp/probe.ts'

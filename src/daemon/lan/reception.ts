@@ -1,8 +1,8 @@
 /**
  * Handles the packets of the advertisement socket of one segment: reads, checks, counts and reports the packets, and
- * posts them to the router with their VRID. Decided here: how many packets are read at a time, and which discarded
- * packets are reported. Whether a packet is valid is decided in vrrp/receive.ts. Not known here: how a socket is
- * opened, and what a router does with a packet.
+ * posts them to the router with their VRID. This file decides how many packets are read at a time, and which discarded
+ * packets are reported. Whether a packet is valid is decided in vrrp/receive.ts. This file knows nothing about how a
+ * socket is opened, and what a router does with a packet.
  */
 import { defined } from '../../base/defined.ts'
 import { LOG } from '../../log/log.ts'

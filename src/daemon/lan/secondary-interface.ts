@@ -1,8 +1,8 @@
 /**
  * A secondary interface: an interface and family on which routers have addresses without speaking VRRP there. Examples
  * are an excluded address of the other family, and an address on another interface (VR-CFG-06). The node announces
- * these addresses, asks which other host has them and receives the answers, as on the routers' own segment. Not known
- * here: routers, and the purpose of a question.
+ * these addresses, asks which other host has them and receives the answers, as on the routers' own segment. This file
+ * knows nothing about routers, and the purpose of a question.
  */
 import { neighborSolicitation } from '../../arp/neighbor-solicitation.ts'
 import { arpProbe } from '../../arp/probe.ts'

@@ -1,6 +1,6 @@
 /**
  * Keeps the secondary interfaces of a segment. A secondary interface is created when a router first needs it, and
- * closed when no router needs it. Decided here: which addresses of a router belong to the segment itself. The other
+ * closed when no router needs it. This file decides which addresses of a router belong to the segment itself. The other
  * addresses are announced, and answers for them received, by secondary-interface.ts.
  */
 import { type Address, type Family, familyOf } from '../../wire/address.ts'

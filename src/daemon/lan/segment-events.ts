@@ -1,7 +1,7 @@
 /**
  * Handles what the sockets of the segments report besides packets: announcements and answers of other hosts, peers that
- * are reachable again, and failures. Decided here: which routers each report concerns, and whether a report ends a turn
- * or only moves the alarm forward. Not known here: the meaning of an answer, and the end of a turn.
+ * are reachable again, and failures. This file decides which routers each report concerns, and whether a report ends a
+ * turn or only moves the alarm forward. This file knows nothing about the meaning of an answer, and the end of a turn.
  */
 import { LOG } from '../../log/log.ts'
 import type { Address } from '../../wire/address.ts'

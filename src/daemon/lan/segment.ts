@@ -1,7 +1,7 @@
 /**
  * A segment: one LAN as this node sees it through one interface, family and source address. All virtual routers of a
- * segment share its sockets, and the VRID tells the routers apart. Decided here: when a socket is opened or closed, and
- * which frames it receives. Packets are handled in reception.ts, questions in questions.ts, announcements in
+ * segment share its sockets, and the VRID tells the routers apart. This file decides when a socket is opened or closed,
+ * and which frames it receives. Packets are handled in reception.ts, questions in questions.ts, announcements in
  * announcements.ts. The daemon decides what the loss of an interface means.
  */
 import type { Address, Family } from '../../wire/address.ts'

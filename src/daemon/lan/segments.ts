@@ -1,6 +1,6 @@
 /**
- * Keeps all segments of this node. Decided here: when a segment is created, opened and closed, and when to try again
- * after its sockets could not be opened. Not known here: which router belongs to which segment.
+ * Keeps all segments of this node. This file decides when a segment is created, opened and closed, and when to try
+ * again after its sockets could not be opened. This file knows nothing about which router belongs to which segment.
  */
 import { LOG } from '../../log/log.ts'
 import type { Address, Family } from '../../wire/address.ts'

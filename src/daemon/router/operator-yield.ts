@@ -1,6 +1,6 @@
 /**
  * The operator's `yield`: a sync group, or a router without one, hands its addresses to another node and does not take
- * them back for a time. Decided here: when a yield is refused, and why. The behaviour of the router is decided in
+ * them back for a time. This file decides when a yield is refused, and why. The behaviour of the router is decided in
  * vrrp/extensions/leaving.ts.
  */
 import { isOwner } from '../../vrrp/parameters.ts'

@@ -1,8 +1,8 @@
 /**
  * The virtual routers of this daemon: those of the configuration, and removed ones that still answer for addresses. The
- * registry also has their groups. Decided here: which router has to wait until another router has ended. A LAN must
- * never see two routers with one VRID and one source address of this node. Not known here: interfaces, packets and
- * deadlines.
+ * registry also has their groups. This file decides which router has to wait until another router has ended. A LAN must
+ * never see two routers with one VRID and one source address of this node. This file knows nothing about interfaces,
+ * packets and deadlines.
  */
 import type { SyncGroup } from '../../config/config.ts'
 import type { ResolvedRouter } from '../../config/resolve.ts'

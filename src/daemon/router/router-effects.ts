@@ -1,7 +1,7 @@
 /**
  * Executes the effects of the state machine on the network: one table from the kind of effect to its executor. An
  * executor returns orders, which run at the end of the turn, together with the orders of all routers
- * (effect-runner.ts). An effect that only counts returns no order. Decided here: the order of questions and
+ * (effect-runner.ts). An effect that only counts returns no order. This file decides the order of questions and
  * advertisements.
  */
 import { LOG } from '../../log/log.ts'

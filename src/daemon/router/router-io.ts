@@ -1,6 +1,6 @@
 /**
- * Part of an interface that a router uses: the boundary between router.ts and lan/segment.ts. Not known here: that
- * routers share an interface, and which sockets exist.
+ * Part of an interface that a router uses: the boundary between router.ts and lan/segment.ts. This file knows nothing
+ * about that routers share an interface, and which sockets exist.
  */
 import type { Parameters } from '../../vrrp/parameters.ts'
 import type { Address } from '../../wire/address.ts'

@@ -1,8 +1,8 @@
 /**
  * Reports two or more routers that advertise as Active at the same time, in the journal and the log. A third node
- * reports such a split brain as well, although neither its state nor its Active changes. Decided here: when a log line
- * is written: at the begin, for another set of routers, and at the end. The number of lines is limited on a LAN with
- * changing routers. How long both must advertise is decided in lan/advertising.ts.
+ * reports such a split brain as well, although neither its state nor its Active changes. This file decides when a log
+ * line is written: at the begin, for another set of routers, and at the end. The number of lines is limited on a LAN
+ * with changing routers. How long both must advertise is decided in lan/advertising.ts.
  */
 import type { EventOf } from '../../events/event.ts'
 import { LOG } from '../../log/log.ts'

@@ -1,9 +1,9 @@
 /**
  * Measures the gaps between the advertisements of the Active that a Backup follows, as a histogram and as events. Such
  * gaps show a takeover that nearly happened. The kernel's receive times count, so that a stall of this node is not a
- * gap. Decided here: which two advertisements make a gap, and from which length an advertisement is missing. The events
- * are limited, because 255 routers may miss an advertisement at the same time. Whether a missing advertisement was lost
- * or late can be seen only in the journal of its sender.
+ * gap. This file decides which two advertisements make a gap, and from which length an advertisement is missing. The
+ * events are limited, because 255 routers may miss an advertisement at the same time. Whether a missing advertisement
+ * was lost or late can be seen only in the journal of its sender.
  */
 import { Histogram } from '../../metrics/histogram.ts'
 import { METRICS } from '../../metrics/names.ts'

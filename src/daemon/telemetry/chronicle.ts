@@ -1,8 +1,9 @@
 /**
  * The event journal in memory. The journal gives each event its number and the time of both clocks, stores the last
  * events, and passes them to listeners (the file, the API). Recording an event allocates one object and makes no system
- * call, because it happens between a decision and the next packet. Decided here: how many events are stored. Numbers
- * continue where the previous run of the daemon ended. Not known here: files, and the meaning of an event.
+ * call, because it happens between a decision and the next packet. This file decides how many events are stored.
+ * Numbers continue where the previous run of the daemon ended. This file knows nothing about files, and the meaning of
+ * an event.
  */
 
 import { hostname } from 'node:os'

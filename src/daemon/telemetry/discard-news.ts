@@ -1,7 +1,7 @@
 /**
  * Records discarded packets of one interface in the journal: the first packet of each reason immediately, later packets
  * from time to time as one event with their number. Packets are counted by reason, because there are few reasons, while
- * a sender can forge source addresses. Not known here: why a packet is wrong.
+ * a sender can forge source addresses. This file knows nothing about why a packet is wrong.
  */
 import { defined } from '../../base/defined.ts'
 import type { DiscardReason } from '../../vrrp/advertisement.ts'

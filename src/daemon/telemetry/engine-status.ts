@@ -1,6 +1,6 @@
 /**
- * Builds the engine's report: the snapshot for `holdfast status`, API and metrics, and the histograms. Decided here:
- * where each field of the report comes from. Not known here: the reader.
+ * Builds the engine's report: the snapshot for `holdfast status`, API and metrics, and the histograms. This file
+ * decides where each field of the report comes from. This file knows nothing about the reader.
  */
 import { hostname } from 'node:os'
 import type { Distribution, Histogram } from '../../metrics/histogram.ts'

@@ -1,6 +1,6 @@
 /**
  * Records in the journal that the engine woke late: the machine gave it no CPU time, or it was stopped for a moment.
- * Decided here: which delay is late (half an interval, as for the alert HoldfastTimerLate), and the limit of the
+ * This file decides which delay is late (half an interval, as for the alert HoldfastTimerLate), and the limit of the
  * events. An absence in which other routers may have taken over is handled in guard/absence-watch.ts.
  */
 import type { Millis } from '../../wire/units.ts'

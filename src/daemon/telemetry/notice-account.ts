@@ -1,7 +1,7 @@
 /**
  * Counts the runs of notify programs, for log, status and metrics. There is one log line for each run, up to a limit. A
- * reload does not reset the counters of a router or group whose name stays. Not known here: the reason of a
- * notification.
+ * reload does not reset the counters of a router or group whose name stays. This file knows nothing about the reason of
+ * a notification.
  */
 import { LOG } from '../../log/log.ts'
 import { atOtherLevel } from '../../log/log-event.ts'

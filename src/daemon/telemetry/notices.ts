@@ -1,8 +1,8 @@
 /**
- * Notifies programs of changes of routers and of sync groups (VR-NTF-03, VR-NTF-04). Decided here: which changes are
- * notified. The notification of a group comes after the notifications of its members, and a turn posts notifications
- * last (VR-NTF-08). Only a stopping daemon waits for notify programs, and only for a short time. Not known here: the
- * names of states for programs, how programs run, and their results (notice-account.ts).
+ * Notifies programs of changes of routers and of sync groups (VR-NTF-03, VR-NTF-04). This file decides which changes
+ * are notified. The notification of a group comes after the notifications of its members, and a turn posts
+ * notifications last (VR-NTF-08). Only a stopping daemon waits for notify programs, and only for a short time. This
+ * file knows nothing about the names of states for programs, how programs run, and their results (notice-account.ts).
  */
 import type { Config } from '../../config/config.ts'
 import { LOG } from '../../log/log.ts'

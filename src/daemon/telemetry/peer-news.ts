@@ -1,9 +1,9 @@
 /**
  * Records advertisements of other routers in the journal when they change, or may change, which node is Active. Either
  * another router replaces the Active that a Backup follows, or that Active changes its priority or sends priority 0. Or
- * this router is Active and receives advertisements of a competing Active. Decided here: which of thousands of
- * advertisements are recorded, and the limit of the events. Other advertisements cost one comparison. Not known here:
- * the consequences.
+ * this router is Active and receives advertisements of a competing Active. This file decides which of thousands of
+ * advertisements are recorded, and the limit of the events. Other advertisements cost one comparison. This file knows
+ * nothing about the consequences.
  */
 import { defined } from '../../base/defined.ts'
 import type { EventOf } from '../../events/event.ts'

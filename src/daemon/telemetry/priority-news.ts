@@ -1,6 +1,7 @@
 /**
  * Reports changes of the effective priority of one router: a log line and an event for each. The lines for an unstable
- * check are limited, and the last line always shows the present priority. Not known here: why a priority changes.
+ * check are limited, and the last line always shows the present priority. This file knows nothing about why a priority
+ * changes.
  */
 import { defined } from '../../base/defined.ts'
 import type { EventOf } from '../../events/event.ts'

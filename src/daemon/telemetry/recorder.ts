@@ -1,7 +1,7 @@
 /**
  * Keeps counters, and log records at a limited rate. Recording is fast. The reader of the log records is attached after
  * the start and never called during a turn. So neither the first advertisement nor the announcements of a takeover wait
- * for the reader. Not known here: the format of a log line, and the names of metrics.
+ * for the reader. This file knows nothing about the format of a log line, and the names of metrics.
  */
 
 import type { EngineEvent } from '../../log/log.ts'

@@ -1,7 +1,7 @@
 /**
  * Reads the snapshot of the daemon and its histograms in parts. A snapshot of 255 routers takes some 10 ms, as long as
- * the shortest advertisement interval. The reader lets the engine work between two parts of the snapshot. Decided here:
- * the size of a part. The content is built in engine-status.ts and router-snapshot.ts.
+ * the shortest advertisement interval. The reader lets the engine work between two parts of the snapshot. This file
+ * decides the size of a part. The content is built in engine-status.ts and router-snapshot.ts.
  */
 import type { Distribution } from '../../metrics/histogram.ts'
 import type { HistogramName } from '../../metrics/names.ts'

@@ -1,5 +1,5 @@
 /**
- * Builds the snapshot of one router for status, API and metrics. Decided here: how a deadline, an age and a missing
+ * Builds the snapshot of one router for status, API and metrics. This file decides how a deadline, an age and a missing
  * value are written. The meaning of each field is in snapshot.ts.
  */
 import { isInterface, type Track } from '../../config/schema/track.ts'

@@ -1,7 +1,7 @@
 /**
  * Measures the time of a takeover: from the decision to be Active until the router has advertised, has its addresses
  * and has announced them. The watch reads the clock and not the time of the turn, because system calls within the turn
- * take most of the time. Decided here: which phases a takeover has. A phase that is not reached is not counted.
+ * take most of the time. This file decides which phases a takeover has. A phase that is not reached is not counted.
  */
 import { Histogram } from '../../metrics/histogram.ts'
 import { METRICS } from '../../metrics/names.ts'

@@ -1,7 +1,8 @@
 /**
  * Limits how often something may happen that a neighbour, a program or the network can cause at will. Examples are a
  * log line, an event of the journal, and a question to the LAN. A bucket has `atOnce` tokens and gets one token back
- * every `every` milliseconds. RATES has all rates of the engine. Not known here: the use of a token, and the clock.
+ * every `every` milliseconds. RATES has all rates of the engine. This file knows nothing about the use of a token, and
+ * the clock.
  */
 
 /** Rate of a bucket. `atOnce` is the number of tokens, `every` the milliseconds for one token. */

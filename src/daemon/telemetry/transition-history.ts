@@ -1,8 +1,8 @@
 /**
  * Records the transitions of a router: the last transition, the number of each kind, and a log line and an event.
- * Mismatched routers whose advertisements were discarded are recorded, too. Decided here: which transitions are
- * warnings, and the limit of log lines of an unstable router. Not known here: why a state changes, and the effects on
- * the network.
+ * Mismatched routers whose advertisements were discarded are recorded, too. This file decides which transitions are
+ * warnings, and the limit of log lines of an unstable router. This file knows nothing about why a state changes, and
+ * the effects on the network.
  */
 import { defined } from '../../base/defined.ts'
 import { LOG } from '../../log/log.ts'

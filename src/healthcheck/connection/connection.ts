@@ -1,7 +1,8 @@
 /**
- * Opens one connection, also with TLS, within a deadline. Decided here: every address of a host name is tried. A socket
- * that is connected to itself counts as refused. A port in the ephemeral range sometimes becomes the source port of its
- * own connection, and a dead service would be found up. `connection.ts` does not know the data on the connection.
+ * Opens one connection, also with TLS, within a deadline. This file decides that every address of a host name is tried.
+ * A socket that is connected to itself counts as refused. A port in the ephemeral range sometimes becomes the source
+ * port of its own connection, and a dead service would be found up. `connection.ts` does not know the data on the
+ * connection.
  */
 import { connect as connectTcp, type NetConnectOpts, type Socket } from 'node:net'
 import type { Cutoff } from '../cutoff.ts'

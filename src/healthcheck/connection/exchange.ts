@@ -1,7 +1,7 @@
 /**
  * Sends one request and reads its answer on a new connection. Node's sockets are used for TLS and unix sockets only.
- * Decided here: which octets of an answer are needed (the status, and the body if it must match), and how an incomplete
- * answer counts. Not decided here: whether an answer is a success, and how redirects are followed.
+ * This file decides which octets of an answer are needed (the status, and the body if it must match), and how an
+ * incomplete answer counts. Other files decide whether an answer is a success, and how redirects are followed.
  */
 
 import type { Cutoff } from '../cutoff.ts'

@@ -1,8 +1,8 @@
 /**
- * Finds the IP addresses of a check's host name. Decided here: IP addresses and `localhost` never use a resolver. Old
- * addresses are used during a lookup, and while the resolver does not answer, because a VIP must follow its service and
- * not the name server. If the resolver answers that the name does not exist, the addresses are dropped immediately. At
- * most one lookup runs: getaddrinfo cannot be cancelled, and the whole process shares its threads.
+ * Finds the IP addresses of a check's host name. This file decides that IP addresses and `localhost` never use a
+ * resolver. Old addresses are used during a lookup, and while the resolver does not answer, because a VIP must follow
+ * its service and not the name server. If the resolver answers that the name does not exist, the addresses are dropped
+ * immediately. At most one lookup runs: getaddrinfo cannot be cancelled, and the whole process shares its threads.
  */
 
 import type { LookupAddress } from 'node:dns'

@@ -1,9 +1,9 @@
 /**
  * Event source of http and tcp checks: an idle connection, by which the kernel reports the end of the server process.
- * The end of the connection triggers a run of the check and is never a failure itself. Decided here: an idle connection
- * is opened only after a successful run. The connection is renewed, because a reloaded server leaves old connections
- * with its old process. If the server closes the connection early, none is opened for a while. `idle-connection.ts`
- * does not know results.
+ * The end of the connection triggers a run of the check and is never a failure itself. This file decides that an idle
+ * connection is opened only after a successful run. The connection is renewed, because a reloaded server leaves old
+ * connections with its old process. If the server closes the connection early, none is opened for a while.
+ * `idle-connection.ts` does not know results.
  */
 import type { Socket } from 'node:net'
 import { type Millis, plus } from '../../wire/units.ts'

@@ -1,7 +1,7 @@
 /**
  * A connection for one request, without Node's sockets, because those cause most of the cost of a successful check
- * (docs/adr/0040). Decided here: several addresses of a host name are tried one after the other. `stream.ts` does not
- * know how a connection is opened, or what is sent.
+ * (docs/adr/0040). This file decides that several addresses of a host name are tried one after the other. `stream.ts`
+ * does not know how a connection is opened, or what is sent.
  */
 
 export type StreamEvents = {

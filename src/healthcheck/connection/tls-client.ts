@@ -1,7 +1,8 @@
 /**
- * TLS for connections to one host name: context, session, verification. Decided here: TLS sessions are resumed, because
- * a full handshake makes a TLS check expensive. A session is not resumed after a certificate of its chain has expired,
- * nor for long, because a resumed handshake shows no certificate. `tls-client.ts` does not know addresses and data.
+ * TLS for connections to one host name: context, session, verification. This file decides that TLS sessions are
+ * resumed, because a full handshake makes a TLS check expensive. A session is not resumed after a certificate of its
+ * chain has expired, nor for long, because a resumed handshake shows no certificate. `tls-client.ts` does not know
+ * addresses and data.
  */
 
 import { readFile } from 'node:fs/promises'

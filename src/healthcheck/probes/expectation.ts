@@ -1,6 +1,6 @@
 /**
- * Tests whether the answer of a server contains the expected text. Decided here: how many characters of an answer are
- * tested.
+ * Tests whether the answer of a server contains the expected text. This file decides how many characters of an answer
+ * are tested.
  */
 import type { Expectation } from '../check.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Makes the octets of an HTTP request (RFC 9112 §3). Decided here: the default headers, and that a connection carries
- * one request only. The configuration has rejected invalid header values.
+ * Makes the octets of an HTTP request (RFC 9112 §3). This file decides the default headers, and that a connection
+ * carries one request only. The configuration has rejected invalid header values.
  */
 import type { HttpOrder } from './redirect.ts'
 

@@ -1,7 +1,7 @@
 /**
  * Probe for running processes, found by the process name in the kernel. The kernel reports the end of the processes
- * that the last run found (pidfd). Without a pidfd the probe polls these processes every WATCH_EVERY. Decided here: a
- * zombie does not count as running. A reused process id, or a process that has become another program, counts as
+ * that the last run found (pidfd). Without a pidfd the probe polls these processes every WATCH_EVERY. This file decides
+ * that a zombie does not count as running. A reused process id, or a process that has become another program, counts as
  * another process. Only processes of this PID namespace are visible, and the result text says so.
  */
 import { readFileSync, readlinkSync } from 'node:fs'

@@ -1,9 +1,9 @@
 /**
  * Runs programs with the help of a launcher: without a shell, in their own session, with few environment variables.
- * Decided here: exit status 0 is the only success. At the deadline the process group gets SIGTERM, and after GRACE
- * every remaining process gets SIGKILL (VR-TRK-07). A launcher (docs/adr/0026) already runs as the configured user, has
- * no privileges unless the configuration keeps them, and can run no other program. `launched-programs.ts` does not know
- * when and why programs run, and which files are safe (script-safety.ts).
+ * This file decides that exit status 0 is the only success. At the deadline the process group gets SIGTERM, and after
+ * GRACE every remaining process gets SIGKILL (VR-TRK-07). A launcher (docs/adr/0026) already runs as the configured
+ * user, has no privileges unless the configuration keeps them, and can run no other program. `launched-programs.ts`
+ * does not know when and why programs run, and which files are safe (script-safety.ts).
  */
 
 import { constants } from 'node:os'

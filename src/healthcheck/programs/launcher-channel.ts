@@ -1,7 +1,7 @@
 /**
- * The stream to a launcher (native/launcher/channel.h): four kinds of orders, six kinds of answers. Decided here: the
- * encoding of orders and answers. `launcher-channel.ts` does not know the purpose of a program, its deadline, or how a
- * launcher is started.
+ * The stream to a launcher (native/launcher/channel.h): four kinds of orders, six kinds of answers. This file decides
+ * the encoding of orders and answers. `launcher-channel.ts` does not know the purpose of a program, its deadline, or
+ * how a launcher is started.
  */
 import type { Duplex } from 'node:stream'
 import type { WantedRun } from './program-set.ts'

@@ -1,8 +1,8 @@
 /**
- * Tests whether a program may be run with the privileges of this daemon. Decided here: no other user may be able to
- * change the path of the program: no folder, no symbolic link, and not the file. The path is resolved as the kernel
- * resolves it, so a safe path leads to the same file when the program is executed. `script-safety.ts` does not know
- * what the program does, or what its interpreter reads.
+ * Tests whether a program may be run with the privileges of this daemon. This file decides that no other user may be
+ * able to change the path of the program: no folder, no symbolic link, and not the file. The path is resolved as the
+ * kernel resolves it, so a safe path leads to the same file when the program is executed. `script-safety.ts` does not
+ * know what the program does, or what its interpreter reads.
  */
 import type { Stats } from 'node:fs'
 import { lstat, readlink } from 'node:fs/promises'

@@ -1,6 +1,6 @@
 /**
- * Finds a user of this node by name or number. Decided here: /etc/passwd is the only source, because a directory
- * service may be behind the VIP that is checked.
+ * Finds a user of this node by name or number. This file decides that /etc/passwd is the only source, because a
+ * directory service may be behind the VIP that is checked.
  */
 import { readFile } from 'node:fs/promises'
 

@@ -1,6 +1,7 @@
 /**
  * Collects the durations of the runs of each health check. The thread that runs the checks also serves the metrics, so
- * the durations need not be sent to the engine. Decided here: only durations of checks that the engine has are kept.
+ * the durations need not be sent to the engine. This file decides that only durations of checks that the engine has are
+ * kept.
  */
 import type { HealthcheckSnapshot } from '../../daemon/health/healthcheck-snapshot.ts'
 import { type Distribution, Histogram } from '../../metrics/histogram.ts'

@@ -1,7 +1,7 @@
 /**
- * Makes the text of /metrics, for the port and for the unix socket. Decided here: the content, and that clients which
- * ask while the text is made get the same text. The metrics of 255 routers take this thread 300 ms the first time, and
- * the engine may share its CPU.
+ * Makes the text of /metrics, for the port and for the unix socket. This file decides the content, and that clients
+ * which ask while the text is made get the same text. The metrics of 255 routers take this thread 300 ms the first
+ * time, and the engine may share its CPU.
  */
 import type { EngineReport } from '../../daemon/telemetry/report.ts'
 import { EXPORTER_METRICS } from '../../metrics/exporter-names.ts'

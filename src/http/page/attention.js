@@ -1,6 +1,6 @@
 /**
- * Makes the remarks of the status page: problems and notes besides the holder of each VIP. Values only. Decided here:
- * which facts get a line, and how serious they are.
+ * Makes the remarks of the status page: problems and notes besides the holder of each VIP. Values only. This file
+ * decides which facts get a line, and how serious they are.
  */
 import { holdersOf } from './cluster.js'
 import { clock, counted, faultWords, listed, span } from './words.js'

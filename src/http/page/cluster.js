@@ -1,6 +1,7 @@
 /**
  * Combines the status of all nodes: which virtual routers are the same, which node holds the addresses, which node is
- * next, and what led to it. Values only. Decided here: which status is too old to count. The text is made elsewhere.
+ * next, and what led to it. Values only. This file decides which status is too old to count. The text is made
+ * elsewhere.
  */
 import { demotionWords, reasonWords, transitionWords } from './words.js'
 

@@ -1,6 +1,6 @@
 /**
  * The connection of the page to its node: status every few seconds and after each event, the other nodes, and the event
- * journal as a stream if the node offers one. Decided here: how often the page asks, and what it shows without an
+ * journal as a stream if the node offers one. This file decides how often the page asks, and what it shows without an
  * answer. This file does not know the meaning of answers.
  */
 import { Turns } from './turns.js'

@@ -1,6 +1,6 @@
 /**
- * Makes HTML elements from values, and updates the document to match them. Decided here: parts that a person has
- * opened, chosen or focused stay so during updates. No text is parsed as markup.
+ * Makes HTML elements from values, and updates the document to match them. This file decides that parts that a person
+ * has opened, chosen or focused stay so during updates. No text is parsed as markup.
  */
 
 /** @typedef {Node | string | number | null | undefined | false | readonly Child[]} Child */

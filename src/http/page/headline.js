@@ -1,7 +1,7 @@
 /**
  * Makes the sentence about a virtual router: which node holds an address, since when and why, and which node is next.
- * Decided here: a node's own status counts before that of others, unless they have heard the node later. This file does
- * not know the layout.
+ * This file decides that a node's own status counts before that of others, unless they have heard the node later. This
+ * file does not know the layout.
  */
 import { becauseOf, failedChecksOf, followersOf, holdersOf, isHolding, namesOf, shownAt, toldAt } from './cluster.js'
 import { clock, listed, span } from './words.js'

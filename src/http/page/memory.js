@@ -1,6 +1,6 @@
 /**
- * Stores everything that the status page knows about each node. Decided here: which values an answer replaces, which
- * values stay without an answer, and how much is kept.
+ * Stores everything that the status page knows about each node. This file decides which values an answer replaces,
+ * which values stay without an answer, and how much is kept.
  */
 
 /** @typedef {import('../../daemon/telemetry/snapshot.ts').Snapshot} Snapshot */

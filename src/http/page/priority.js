@@ -1,6 +1,6 @@
 /**
- * Computes the contributions to an effective priority, and the priority without each of them. Values only. Decided
- * here: the only consequence that the page mentions is a move of the addresses.
+ * Computes the contributions to an effective priority, and the priority without each of them. Values only. This file
+ * decides that the only consequence that the page mentions is a move of the addresses.
  */
 import { followersOf, isHolding } from './cluster.js'
 

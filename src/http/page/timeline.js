@@ -1,6 +1,6 @@
 /**
  * States of a virtual router on a node over time, from the node's journal and from what this page has seen. Values
- * only. Decided here: times without information stay empty.
+ * only. This file decides that times without information stay empty.
  */
 
 /** @typedef {import('./memory.js').Node} Node */

@@ -1,6 +1,6 @@
 /**
- * Repeats a request; only one runs at a time. A caller may ask for the next request sooner. Not known here: the
- * request.
+ * Repeats a request; only one runs at a time. A caller may ask for the next request sooner. This file knows nothing
+ * about the request.
  */
 export class Turns {
   #ask

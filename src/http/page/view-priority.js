@@ -1,6 +1,6 @@
 /**
- * Priorities on the page: a bar for each node, its sum as text, and the priority without each part. Decided here: a
- * check has the same colour on every node. This file does not know what a priority leads to.
+ * Priorities on the page: a bar for each node, its sum as text, and the priority without each part. This file decides
+ * that a check has the same colour on every node. This file does not know what a priority leads to.
  */
 import { h } from './dom.js'
 import { layersOf, withoutEach } from './priority.js'

@@ -1,6 +1,6 @@
 /**
  * A virtual router on the page: its nodes as a table, their states over time, and the events that led to the present
- * state. Decided here: the columns. This file does not know where values come from.
+ * state. This file decides the columns. This file does not know where values come from.
  */
 import { becauseOf, holdersOf, namesOf, shownAt, storyOf } from './cluster.js'
 import { h } from './dom.js'

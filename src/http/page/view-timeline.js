@@ -1,6 +1,6 @@
 /**
- * States on the page: a lane for each node on one time line whose length a person chooses. Decided here: the text of a
- * lane for screen readers. This file does not know where spans come from.
+ * States on the page: a lane for each node on one time line whose length a person chooses. This file decides the text
+ * of a lane for screen readers. This file does not know where spans come from.
  */
 import { h } from './dom.js'
 import { inWindow, spansOf, WINDOWS, windowOf } from './timeline.js'

@@ -1,6 +1,6 @@
 /**
- * The whole page: its parts and their order. Decided here: the page begins with a sentence for each VIP, and a lost
- * connection is shown before anything else. This file does not know how nodes are asked.
+ * The whole page: its parts and their order. This file decides that the page begins with a sentence for each VIP, and a
+ * lost connection is shown before anything else. This file does not know how nodes are asked.
  */
 import { remarksOn } from './attention.js'
 import { groupsOf } from './cluster.js'

@@ -1,6 +1,6 @@
 /**
- * Sends one request to the API of another node. Decided here: the limits of time and size, and that redirects are not
- * followed. This file does not know the meaning of an answer.
+ * Sends one request to the API of another node. This file decides the limits of time and size, and that redirects are
+ * not followed. This file does not know the meaning of an answer.
  */
 
 import { get as httpGet } from 'node:http'

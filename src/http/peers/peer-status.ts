@@ -1,6 +1,7 @@
 /**
- * Reads the part of another node's /v1/status that the status page shows. Decided here: the answer is untrusted. Each
- * part of the answer is checked and limited, because the other node may run another version or another program.
+ * Reads the part of another node's /v1/status that the status page shows. This file decides that the answer is
+ * untrusted. Each part of the answer is checked and limited, because the other node may run another version or another
+ * program.
  */
 import * as z from 'zod'
 

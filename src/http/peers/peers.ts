@@ -1,7 +1,7 @@
 /**
  * Requests status and event journal of the other nodes (`api.peers`), for the status page. All nodes are asked at the
- * same time. Decided here: a node that does not answer delays no other one and is shown as silent, and the number of
- * its events that are kept.
+ * same time. This file decides that a node that does not answer delays no other one and is shown as silent, and the
+ * number of its events that are kept.
  */
 import { messageOf } from '../../base/message-of.ts'
 import type { JournalEvent } from '../../events/event.ts'

@@ -1,6 +1,6 @@
 /**
- * The daemon under test as a parameter: what every scenario needs of a VRRP daemon. States have the RFC's names. Does
- * not know configuration syntax and log texts.
+ * The daemon under test as a parameter: what every scenario needs of a VRRP daemon. States have the RFC's names. This
+ * file does not know configuration syntax and log texts.
  */
 import type { Host, Lab } from '../lab.ts'
 import type { Exit, LoggedLine } from '../logged-process.ts'

@@ -1,8 +1,8 @@
 /**
- * FRR's vrrpd, with the zebra that it needs, as the neighbour. Decided here: what its operator has to prepare: one
+ * FRR's vrrpd, with the zebra that it needs, as the neighbour. This file decides what its operator has to prepare: one
  * macvlan with the virtual MAC for each virtual router, and an eth0 that does not answer for the macvlan's addresses.
- * FRR answers for an address by setting that macvlan up, so the address never moves; see `Pair.holders`. Does not know
- * other daemons.
+ * FRR answers for an address by setting that macvlan up, so the address never moves; see `Pair.holders`. This file does
+ * not know other daemons.
  */
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * One `bin/holdfast run` in a namespace: its file, its log, its status over the control socket, its signals. Decided
- * here: where its files are. Does not know configurations.
+ * One `bin/holdfast run` in a namespace: its file, its log, its status over the control socket, its signals. This file
+ * decides where its files are. This file does not know configurations.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

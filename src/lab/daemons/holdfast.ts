@@ -1,6 +1,6 @@
 /**
- * A holdfast router with the plan of a scenario: turns a plan into a configuration, with options for every test. Does
- * not know scenarios.
+ * A holdfast router with the plan of a scenario: turns a plan into a configuration, with options for every test. This
+ * file does not know scenarios.
  */
 
 import { mkdirSync } from 'node:fs'

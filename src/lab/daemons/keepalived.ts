@@ -1,6 +1,7 @@
 /**
- * Debian's keepalived as the daemon under test or as the neighbour. Decided here: its configuration (defaults where
- * possible), the RFC's names for its states, and which of its log lines are normal. Every other line is a warning.
+ * Debian's keepalived as the daemon under test or as the neighbour. This file decides keepalived's configuration
+ * (defaults where possible), the RFC's names for keepalived's states, and which log lines are normal. Every other line
+ * is a warning.
  * 2.2.7 counts TTL, length, interval and address list errors, but reports a wrong checksum in its log only.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

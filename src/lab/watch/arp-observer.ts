@@ -1,6 +1,6 @@
 /**
  * A client without a neighbour entry: it asks every 10 ms which hosts have the address, and stores every MAC that
- * answered. Decided here: how long two answered. Does not know which node should have the address.
+ * answered. This file decides how long two answered. This file does not know which node should have the address.
  */
 
 import type { Host } from '../lab.ts'

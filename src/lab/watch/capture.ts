@@ -1,7 +1,7 @@
 /**
- * The traffic on the wire, captured by dumpcap and decoded by tshark. Decided here: "decodes cleanly" means known
- * fields, right checksums of IP and VRRP (with the pseudo-header, which tshark assumes), nothing malformed, no expert
- * remark. Does not know what should have been sent.
+ * The traffic on the wire, captured by dumpcap and decoded by tshark. This file decides that "decodes cleanly" means
+ * known fields, right checksums of IP and VRRP (with the pseudo-header, which tshark assumes), nothing malformed, no
+ * expert remark. This file does not know what should have been sent.
  */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'

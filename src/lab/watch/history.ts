@@ -1,7 +1,7 @@
 /**
  * Which nodes answered for an address at which time, in one form for all observers: the witness asks each millisecond,
- * kernels send notifications, and the simulator knows each change. Decided here: what one span of time is. Does not
- * know the faults, nor which span is too long. Pure.
+ * kernels send notifications, and the simulator knows each change. This file decides what one span of time is. This
+ * file does not know the faults, nor which span is too long. Pure.
  */
 
 /** Times from (included) to (excluded). */

@@ -1,7 +1,8 @@
 /**
  * The view of a client on the LAN: holdfast-probe (native/probe) on a host of the demo's network asks once a
- * millisecond for an answer from the virtual address. Decided here: how its JSON lines become values, and which figures
- * describe a failover. Does not know the daemons. All times are CLOCK_MONOTONIC in ms, which all namespaces share.
+ * millisecond for an answer from the virtual address. This file decides how its JSON lines become values, and which
+ * figures describe a failover. This file does not know the daemons. All times are CLOCK_MONOTONIC in ms, which all
+ * namespaces share.
  */
 import type { ChildProcess } from 'node:child_process'
 import { probePath } from '../installation.ts'

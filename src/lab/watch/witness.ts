@@ -2,7 +2,7 @@
  * Asks from outside, every millisecond, which nodes answer for a virtual address, in three ways. Broadcast ARP or
  * Neighbor Solicitation reaches every kernel that has the address, and shows two holders. UDP in broadcast frames
  * stands for a client without a neighbour entry: the service of every holder answers. UDP along a cached entry is a
- * normal client. Does not know which node should answer, nor how long an outage may be.
+ * normal client. This file does not know which node should answer, nor how long an outage may be.
  *
  *   const witness = await startWitness(lab, { addresses: [LAB_VIP], observer: lab.host('observer'), client: lab.client })
  *   …

@@ -1,7 +1,7 @@
 /**
- * Encodes an order for the guardian's clock: the frames that the clock thread sends at each interval. Pure. The format is
- * described in native/guardian/message.h (native byte order, little endian on x64 and arm64). The guardian knows neither
- * VRRP nor ARP, so packets and frames arrive complete. Not decided here: when a router may have such an order.
+ * Encodes an order for the guardian's clock: the frames that the clock thread sends at each interval. Pure. The format
+ * is described in native/guardian/message.h (native byte order, little endian on x64 and arm64). The guardian knows
+ * neither VRRP nor ARP, so packets and frames arrive complete. Other files decide when a router may have such an order.
  */
 import type { ClockOrder, ClockRecord } from '../../daemon/ports.ts'
 import { addressBytes, type Family } from '../../wire/address.ts'

@@ -1,7 +1,7 @@
 /**
  * The clock of the guardian as the engine uses it (docs/adr/0086): slots in shared memory, orders over the channel, and
- * two descriptors that the guardian made. Decided here: an order is sent after its slot was armed. The clock acts on
- * an order only by the slot of the same generation. daemon/guard decides which router has a clock.
+ * two descriptors that the guardian made. This file decides that an order is sent after its slot was armed. The clock
+ * acts on an order only by the slot of the same generation. daemon/guard decides which router has a clock.
  */
 import type { ClockOrder, ClockPort, ClockReading } from '../../daemon/ports.ts'
 import { type Millis, millis } from '../../wire/units.ts'

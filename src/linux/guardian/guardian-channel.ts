@@ -1,6 +1,7 @@
 /**
- * The engine's end of the socketpair to the guardian (SOCK_SEQPACKET: one write is one message). Decided here: which
- * messages wait while the channel is full, the order in which they are sent, and how the guardian's death is noticed.
+ * The engine's end of the socketpair to the guardian (SOCK_SEQPACKET: one write is one message). This file decides
+ * which messages wait while the channel is full, the order in which they are sent, and how the guardian's death is
+ * noticed.
  */
 import { closeSync, readSync, writeSync } from 'node:fs'
 import type { NativeAddon } from '../native.ts'

@@ -1,7 +1,7 @@
 /**
- * Opens the memory that the engine shares with the guardian (native/common/guardian-words.h). Decided here: without
- * this memory the engine still runs. The guardian then notices only the engine's death, not a stall, and the engine
- * reports that. Not decided here: what the shared words mean for a router.
+ * Opens the memory that the engine shares with the guardian (native/common/guardian-words.h). This file decides that
+ * without this memory the engine still runs. The guardian then notices only the engine's death, not a stall, and the
+ * engine reports that. Other files decide what the shared words mean for a router.
  */
 
 import { closeSync } from 'node:fs'

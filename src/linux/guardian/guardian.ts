@@ -1,7 +1,7 @@
 /**
- * The guardian as the engine uses it: words in shared memory, and messages over the channel. Decided here: when a
- * cleanup plan counts as armed, and the order in which its word and its message are written. The code in daemon/guard makes a plan,
- * plan-message.ts encodes it, guardian-channel.ts sends it.
+ * The guardian as the engine uses it: words in shared memory, and messages over the channel. This file decides when a
+ * cleanup plan counts as armed, and the order in which its word and its message are written. The code in daemon/guard
+ * makes a plan, plan-message.ts encodes it, guardian-channel.ts sends it.
  */
 import type { CleanupPlan, ClockPort, GuardianPort, PlanState } from '../../daemon/ports.ts'
 import { type Millis, millis } from '../../wire/units.ts'

@@ -1,8 +1,8 @@
 /**
  * Encodes a cleanup plan: the bytes from which the guardian removes the addresses without the engine. Pure. The format
  * is described in native/guardian/message.h (native byte order, little endian on x64 and arm64). The guardian knows
- * neither VRRP nor rtnetlink, so a plan has complete packets and requests. Not decided here: the socketpair, and when a
- * plan is due.
+ * neither VRRP nor rtnetlink, so a plan has complete packets and requests. Other files decide the socketpair, and when
+ * a plan is due.
  */
 import type { CleanupPlan, PlanGuard } from '../../daemon/ports.ts'
 import { addressBytes } from '../../wire/address.ts'

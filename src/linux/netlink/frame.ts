@@ -1,6 +1,6 @@
 /**
  * Layout of every rtnetlink message: a header, a fixed part, attributes. Native byte order; x64 and arm64 are little
- * endian. Does not know the meaning of any attribute.
+ * endian. This file does not know the meaning of any attribute.
  */
 export const HEADER = 16
 const NLM_F_REQUEST = 0x001

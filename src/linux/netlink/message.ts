@@ -1,8 +1,8 @@
 /**
  * Encodes the rtnetlink requests that add and remove VIPs, and decodes messages about links, addresses, routes and
- * neighbours. Decided here: the flags of a VIP in the kernel (no prefix route, no duplicate address detection, never a
- * source address). Not decided here: sockets, sequence numbers and the meaning of an errno. No input throws: a cut or
- * hostile message becomes `malformed` and ends the datagram. `frame.ts` has the layout.
+ * neighbours. This file decides the flags of a VIP in the kernel (no prefix route, no duplicate address detection,
+ * never a source address). Other files handle sockets, sequence numbers and the meaning of an errno. No input throws: a
+ * cut or hostile message becomes `malformed` and ends the datagram. `frame.ts` has the layout.
  */
 import type {
   AddressStep,

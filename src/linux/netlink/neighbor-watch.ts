@@ -1,7 +1,7 @@
 /**
- * Reports the kernel's changes to its neighbour table for one interface and family (RTNLGRP_NEIGH). Decided here: a
- * filter in the kernel drops changes of other interfaces, because a node may have thousands of neighbours there. A
- * queue overrun is reported as an overrun. Not decided here: which neighbour matters, and what a reachable neighbour
+ * Reports the kernel's changes to its neighbour table for one interface and family (RTNLGRP_NEIGH). This file decides
+ * that a filter in the kernel drops changes of other interfaces, because a node may have thousands of neighbours there.
+ * A queue overrun is reported as an overrun. Other files decide which neighbour matters, and what a reachable neighbour
  * means.
  */
 import type { Failure, NeighborWatch, NeighborWatchOptions } from '../../daemon/ports.ts'

@@ -1,6 +1,6 @@
 /**
- * Decodes routes from rtnetlink. Decided here: only routes of the main table to other hosts count, and a route with
- * several next hops counts as several routes. No input throws.
+ * Decodes routes from rtnetlink. This file decides that only routes of the main table to other hosts count, and a route
+ * with several next hops counts as several routes. No input throws.
  */
 import type { PresentRoute } from '../../daemon/ports.ts'
 import { addressFromBytes, type Family } from '../../wire/address.ts'

@@ -2,8 +2,8 @@
  * Two kinds of rtnetlink sockets. A request socket sends a request and reads the answer in one call: the kernel works
  * during send(), so the answer is queued when send() returns. A monitor socket receives changes that any program makes.
  * The two sockets are separate, because a socket in multicast groups would receive its own notifications between
- * request and ACK. Decided here: how long a caller waits for an answer, and what an overrun means. Not decided here:
- * what links and addresses are used for.
+ * request and ACK. This file decides how long a caller waits for an answer, and what an overrun means. Other files
+ * decide what links and addresses are used for.
  */
 import type { AddressStep } from '../../daemon/ports.ts'
 import type { KernelClock } from '../clock.ts'

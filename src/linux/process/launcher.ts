@@ -1,7 +1,7 @@
 /**
  * Starts native/launcher for the programs of one check or of one router's notifications. The engine creates no other
- * process. Decided here: the path of the binary and what the launcher inherits: one end of a channel, and the requested
- * environment. Does not know the purpose of the programs, nor the messages on the channel.
+ * process. This file decides the path of the binary and what the launcher inherits: one end of a channel, and the
+ * requested environment. This file does not know the purpose of the programs, nor the messages on the channel.
  */
 import { spawn } from 'node:child_process'
 import { closeSync } from 'node:fs'

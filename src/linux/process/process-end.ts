@@ -1,6 +1,6 @@
 /**
- * Reports the end of a process that is not a child, by its pidfd. Decided here: if the process cannot be watched, the
- * caller gets `undefined`, whatever the reason. Does not know the purpose of the process.
+ * Reports the end of a process that is not a child, by its pidfd. This file decides that if the process cannot be
+ * watched, the caller gets `undefined`, whatever the reason. This file does not know the purpose of the process.
  */
 import type { NativeAddon } from '../native.ts'
 

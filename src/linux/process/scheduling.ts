@@ -1,6 +1,6 @@
 /**
- * How the kernel schedules a process, from /proc/PID/stat: the actual policy, not the requested one. Decided here: the
- * names of the policies. Not decided here: what a policy means for the daemon.
+ * How the kernel schedules a process, from /proc/PID/stat: the actual policy, not the requested one. This file decides
+ * the names of the policies. Other files decide what a policy means for the daemon.
  */
 import { readFileSync } from 'node:fs'
 

@@ -1,7 +1,7 @@
 /**
- * Identifies the process at the other end of a unix socket (SO_PEERCRED). Decided here: how to find the descriptor of a
- * socket of Node, which Node does not document. If the descriptor cannot be found, the caller must treat the client as
- * unknown. Does not know what a user may do.
+ * Identifies the process at the other end of a unix socket (SO_PEERCRED). This file decides how to find the descriptor
+ * of a socket of Node, which Node does not document. If the descriptor cannot be found, the caller must treat the
+ * client as unknown. This file does not know what a user may do.
  */
 import type { Socket } from 'node:net'
 import type { Credentials } from '../native.ts'

@@ -1,8 +1,8 @@
 /**
  * Finds other programs that speak VRRP in this network namespace: compares the kernel's list of raw sockets of protocol
- * 112 with the descriptors of the visible processes. Decided here: what counts as evidence (docs/adr/0019). A hidden
- * process (another PID namespace, hidepid) is never named; only its socket counts. Does not know VRRP, nor what the
- * daemon does with the answer.
+ * 112 with the descriptors of the visible processes. This file decides what counts as evidence (docs/adr/0019). A
+ * hidden process (another PID namespace, hidepid) is never named; only its socket counts. This file does not know VRRP,
+ * nor what the daemon does with the answer.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename } from 'node:path'

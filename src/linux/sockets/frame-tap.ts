@@ -1,8 +1,8 @@
 /**
  * Reads frames of an interface as they are on the wire, received and sent (AF_PACKET): before this node's packet filter
- * on the way in, after it on the way out. Decided here: which frames are read. The kernel filters the frames, because
- * all traffic would wake the process. A tap takes no packet away, joins no group and answers nothing. Not decided here:
- * the meaning of a frame.
+ * on the way in, after it on the way out. This file decides which frames are read. The kernel filters the frames,
+ * because all traffic would wake the process. A tap takes no packet away, joins no group and answers nothing. Other
+ * files decide the meaning of a frame.
  */
 
 import type { Failure } from '../../daemon/ports.ts'

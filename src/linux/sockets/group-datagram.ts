@@ -1,5 +1,7 @@
 /**
- * Sends UDP to a multicast group on one interface, and receives from it. Decided here: the interface index chooses the interface for sending and receiving, and several processes may listen together. No datagram is routed (TTL 1), and our own datagrams do not come back. Not decided here: the content of a datagram.
+ * Sends UDP to a multicast group on one interface, and receives from it. This file decides that the interface index
+ * chooses the interface for sending and receiving, and several processes may listen together. No datagram is routed
+ * (TTL 1), and our own datagrams do not come back. Other files decide the content of a datagram.
  */
 import type { Failure } from '../../daemon/ports.ts'
 import { type Address, type Family, familyOf } from '../../wire/address.ts'

@@ -1,6 +1,6 @@
 /**
- * Puts an IP header in front of a message, for sockets that take whole packets (IP_HDRINCL, IPV6_HDRINCL). Pure.
- * Decided here: the header of an advertisement (RFC 9568 §5.1). Not decided here: the message.
+ * Puts an IP header in front of a message, for sockets that take whole packets (IP_HDRINCL, IPV6_HDRINCL). Pure. This
+ * file decides the header of an advertisement (RFC 9568 §5.1). Other files decide the message.
  */
 import { type Address, addressBytes, familyOf } from '../../wire/address.ts'
 import { concatBytes, uint16 } from '../../wire/bytes.ts'

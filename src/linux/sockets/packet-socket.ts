@@ -1,7 +1,8 @@
 /**
- * Sends and receives ARP or Neighbor Discovery as Ethernet frames (AF_PACKET). Decided here: which frames may wake the
- * engine: ARP, or Neighbor Advertisements, of other hosts. A tap that is bound to one EtherType selects these frames. A
- * tap for all EtherTypes would have to filter each packet of a busy node. Not decided here: the meaning of a frame.
+ * Sends and receives ARP or Neighbor Discovery as Ethernet frames (AF_PACKET). This file decides which frames may wake
+ * the engine: ARP, or Neighbor Advertisements, of other hosts. A tap that is bound to one EtherType selects these
+ * frames. A tap for all EtherTypes would have to filter each packet of a busy node. Other files decide the meaning of a
+ * frame.
  */
 import type { Failure, FrameSocket, FrameSocketOptions, Hears, SendOutcome } from '../../daemon/ports.ts'
 import type { Address, Family } from '../../wire/address.ts'

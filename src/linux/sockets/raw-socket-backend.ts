@@ -1,8 +1,8 @@
 /**
  * Sends and receives advertisements with the package `raw-socket` (io: raw-socket), behind the same port as the addon's
- * sockets. Decided here: one socket for each direction, whole IP packets are sent, and the list of functions that this
- * socket lacks (LIMITS, logged at start). Does not know VRRP, except that its checksum covers the pseudo-header: in
- * IPv6 only the checksum shows a packet's destination.
+ * sockets. This file decides that each direction has its own socket, that whole IP packets are sent, and the list of
+ * functions that this socket lacks (LIMITS, logged at start). This file does not know VRRP, except that its checksum
+ * covers the pseudo-header: in IPv6 only the checksum shows a packet's destination.
  */
 import type {
   AdvertisementSocket,

@@ -1,9 +1,9 @@
 /**
  * The functions of the package `raw-socket` (1.8) that holdfast uses: one socket that is read and written immediately.
- * Decided here: the queue and the callbacks of the package are not used. The package's own send waits for a turn of the
- * event loop, and its receive delivers one packet a turn. The C++ binding inside sends and receives immediately, as
- * ground rule 2 needs. Errors of the package are texts of strerror(3), so raw-socket-package.ts looks up their numbers.
- * Does not know IP and VRRP.
+ * This file decides that the queue and the callbacks of the package are not used. The package's own send waits for a
+ * turn of the event loop, and its receive delivers one packet a turn. The C++ binding inside sends and receives
+ * immediately, as ground rule 2 needs. Errors of the package are texts of strerror(3), so raw-socket-package.ts looks
+ * up their numbers. This file does not know IP and VRRP.
  */
 import { createRequire } from 'node:module'
 import { ERRNO } from '../failure.ts'

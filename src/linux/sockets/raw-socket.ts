@@ -1,7 +1,7 @@
 /**
- * Opens the two raw sockets of an interface and family. Decided here: the IP header of a VRRP packet (RFC 9568 §5.1:
- * TTL or hop limit 255, source, group), and which metadata the kernel reports for each received packet. Does not know
- * VRRP, nor the use of the sockets.
+ * Opens the two raw sockets of an interface and family. This file decides the IP header of a VRRP packet (RFC 9568
+ * §5.1: TTL or hop limit 255, source, group), and which metadata the kernel reports for each received packet. This file
+ * does not know VRRP, nor the use of the sockets.
  */
 import type { AdvertisementSocketOptions, Failure } from '../../daemon/ports.ts'
 import type { Address } from '../../wire/address.ts'

@@ -1,6 +1,7 @@
 /**
  * The sockets from which this process reads advertisements. The guardian's clock may go on only while all of them are
- * empty (docs/adr/0086). Decided here: each change of the list is reported. Does not know what is read.
+ * empty (docs/adr/0086). This file decides that each change of the list is reported. This file does not know what is
+ * read.
  */
 import type { NativeSocket } from '../native.ts'
 

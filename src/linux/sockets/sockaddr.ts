@@ -1,6 +1,6 @@
 /**
  * struct sockaddr of the five families in use, as bytes (linux/in.h, in6.h, netlink.h, if_packet.h, un.h; little endian
- * hosts). Not decided here: which family a socket uses.
+ * hosts). Other files decide which family a socket uses.
  */
 import { type Address, addressBytes, addressFromBytes } from '../../wire/address.ts'
 

@@ -1,6 +1,6 @@
 /**
  * Classic BPF for SO_ATTACH_FILTER: struct sock_filter and the few instructions in use. Loads are in network byte
- * order. Not decided here: which socket drops which packets.
+ * order. Other files decide which socket drops which packets.
  */
 
 export type Instruction = readonly [code: number, jumpIfTrue: number, jumpIfFalse: number, k: number]

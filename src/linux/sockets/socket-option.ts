@@ -1,6 +1,6 @@
 /**
  * Socket options by name: the numbers of asm-generic/socket.h, linux/in.h, in6.h, if_packet.h and netlink.h (the same
- * on x64 and arm64), and the layout of their values. Not decided here: which socket needs which option.
+ * on x64 and arm64), and the layout of their values. Other files decide which socket needs which option.
  */
 import type { Address } from '../../wire/address.ts'
 import { addressBytes } from '../../wire/address.ts'

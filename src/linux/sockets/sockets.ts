@@ -1,5 +1,5 @@
 /**
- * The sockets of the daemon: implements the port of daemon/ports.ts with the addon. Decided here: the setting
+ * The sockets of the daemon: implements the port of daemon/ports.ts with the addon. This file decides that the setting
  * `io: raw-socket` replaces the advertisement sockets only, because the package has neither AF_PACKET nor netlink.
  */
 import type { SocketPort } from '../../daemon/ports.ts'

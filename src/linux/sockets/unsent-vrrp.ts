@@ -1,9 +1,9 @@
 /**
  * Tests whether this node's own rules let VRRP packets pass, with a packet that does not leave the node. The TTL or hop
- * limit of that packet is 0, so the kernel drops it after its output rules (RFC 1112 §6.1). Decided here: IPv6 is
- * tested only if a copy may come back, because otherwise Linux sends a packet with hop limit 0. The packet consists of
- * eight zeros, which is no version of VRRP, so no receiver takes it for an advertisement. Not decided here: what the
- * caller does after the test.
+ * limit of that packet is 0, so the kernel drops it after its output rules (RFC 1112 §6.1). This file decides that IPv6
+ * is tested only if a copy may come back, because otherwise Linux sends a packet with hop limit 0. The packet consists
+ * of eight zeros, which is no version of VRRP, so no receiver takes it for an advertisement. Other files decide what
+ * the caller does after the test.
  */
 import type { Failure } from '../../daemon/ports.ts'
 import type { Address, Family } from '../../wire/address.ts'

@@ -1,7 +1,8 @@
 /**
- * A simulated node that runs keepalived: its kernel, the VRRP process, and the parent process that watches it. Decided
- * here: the effect of each fault on kernel and processes. No guardian removes addresses: after a kill the addresses
- * stay in the kernel until keepalived starts again. Not known here: when a fault comes, and which node answers.
+ * A simulated node that runs keepalived: its kernel, the VRRP process, and the parent process that watches it. This
+ * file decides the effect of each fault on kernel and processes. No guardian removes addresses: after a kill the
+ * addresses stay in the kernel until keepalived starts again. This file knows nothing about when a fault comes, and
+ * which node answers.
  */
 import { type Check, checksOf } from '../../config/checks.ts'
 import type { Config } from '../../config/config.ts'

@@ -1,7 +1,7 @@
 /**
- * A node of a simulation without its daemon: its clock, its kernel, its power and its place on the LAN. Decided here:
- * what remains on the node after its processes ended, and that a stopped machine receives nothing. Not known here:
- * which daemon runs on the node.
+ * A node of a simulation without its daemon: its clock, its kernel, its power and its place on the LAN. This file
+ * decides what remains on the node after its processes ended, and that a stopped machine receives nothing. This file
+ * knows nothing about which daemon runs on the node.
  */
 import type { Config } from '../../config/config.ts'
 import type { PresentAddress } from '../../daemon/ports.ts'

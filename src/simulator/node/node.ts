@@ -1,7 +1,7 @@
 /**
  * One node of a simulation: a kernel, a guardian and an engine, which is the product's own (src/daemon) behind
- * simulated ports. Decided here: the effect of each fault on kernel, guardian and engine. An exception of the engine is
- * a defect. Not known here: when a fault comes, and which node answers.
+ * simulated ports. This file decides the effect of each fault on kernel, guardian and engine. An exception of the
+ * engine is a defect. This file knows nothing about when a fault comes, and which node answers.
  */
 import type { Config } from '../../config/config.ts'
 import type { LedgerEntry } from '../../daemon/addresses/ledger.ts'

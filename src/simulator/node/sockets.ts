@@ -1,6 +1,6 @@
 /**
  * The sockets of a daemon on a simulated node: queues with the kernel's time stamps, dated as the real backend dates
- * them. Decided here: which packets a socket receives.
+ * them. This file decides which packets a socket receives.
  */
 import { isAnswerTo } from '../../arp/probe.ts'
 import type {

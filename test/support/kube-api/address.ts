@@ -1,4 +1,4 @@
-/** Finds the resource of a request to an API server by its path. Does not know which resources exist. */
+/** Finds the resource of a request to an API server by its path. This file does not know which resources exist. */
 import type { Collection } from './store.ts'
 
 export type ResourceAddress = {

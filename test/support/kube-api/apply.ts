@@ -1,8 +1,8 @@
 /**
  * Server-side apply as far as a status needs it. Each manager owns the fields that it sent last. A field that its
  * manager no longer sends goes, unless another manager owns it too. Another manager's field with another value is a
- * conflict. Lists in `LIST_MAPS` are merged by their keys; all others are replaced as a whole. Does not know HTTP
- * and schemas.
+ * conflict. Lists in `LIST_MAPS` are merged by their keys; all others are replaced as a whole. This file does not know
+ * HTTP and schemas.
  */
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }

@@ -1,6 +1,6 @@
 /**
  * Memory of an API server: objects by collection, one counter of versions for all of them, and the changes since a
- * version. Decides which versions are too old to resume from. Does not know HTTP.
+ * version. Decides which versions are too old to resume from. This file does not know HTTP.
  */
 
 /** An object as JSON has it. The store reads only `metadata`. */

@@ -1,8 +1,8 @@
 /**
- * Computes the configuration for this node's engine from the cluster and the machine. Decided here: in which virtual
- * routers the node takes part, and with which peers. If too little is known, the reason is returned, and the earlier
- * configuration stays. Not known here: when a configuration is handed over (debounce.ts), and how peers became known
- * (peers.ts).
+ * Computes the configuration for this node's engine from the cluster and the machine. This file decides in which
+ * virtual routers the node takes part, and with which peers. If too little is known, the reason is returned, and the
+ * earlier configuration stays. This file knows nothing about when a configuration is handed over (debounce.ts), and how
+ * peers became known (peers.ts).
  */
 import { hostPrefixLength } from '../../../config/network.ts'
 import { type Address, address, type Family, familyOf } from '../../../wire/address.ts'

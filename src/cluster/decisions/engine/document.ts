@@ -1,8 +1,8 @@
 /**
  * Writes the configuration as a complete document of holdfast: a plain value and its YAML. While nodes of the LAN may
  * run keepalived, the packets are those of keepalived: version 2 with a password for IPv4, version 3 for IPv6, and an
- * interval of one second. A node without peers is alone and never uses multicast. Not known here: how the document is
- * handed over.
+ * interval of one second. A node without peers is alone and never uses multicast. This file knows nothing about how the
+ * document is handed over.
  */
 import { stringify } from 'yaml'
 import type { PresetName } from '../../../config/schema/preset.ts'

@@ -1,7 +1,7 @@
 /**
  * The VIPs of a cluster as pairs: the first VIP of the API belongs to the first of ingress, and so on. Each address has
  * the prefix length of its own family. (OpenShift uses the API's address for both; an ingress VIP without an API VIP is
- * always /128 there.) Decided here: which lists are no valid pairs.
+ * always /128 there.) This file decides which lists are no valid pairs.
  */
 import { refusedValue } from '../../../base/refused-value.ts'
 import { familyName } from '../../../config/network.ts'

@@ -1,6 +1,6 @@
 /**
- * The files by which other programs of the node learn the node's address, as values. Decided here: the names, contents
- * and order of these files. They are written elsewhere.
+ * The files by which other programs of the node learn the node's address, as values. This file decides the names,
+ * contents and order of these files. They are written elsewhere.
  */
 import { type Address, type Family, familyOf } from '../../../wire/address.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Reads the hint: an address, which no node has, in the network from which the node's address is chosen. Decided here:
- * which variable of the environment, or of systemd's environment file, counts.
+ * Reads the hint: an address, which no node has, in the network from which the node's address is chosen. This file
+ * decides which variable of the environment, or of systemd's environment file, counts.
  */
 import { refusedValue } from '../../../base/refused-value.ts'
 import { type Address, parseAddress } from '../../../wire/address.ts'

@@ -1,6 +1,6 @@
 /**
- * Tests whether kube-api answers at the address of the administrator's load balancer (`spec.dns.apiintIpAddress`).
- * Decided here: which address is refused, how many answers are needed, and the texts. holdfast does not switch the
+ * Tests whether kube-api answers at the address of the administrator's load balancer (`spec.dns.apiintIpAddress`). This
+ * file decides which address is refused, how many answers are needed, and the texts. holdfast does not switch the
  * address: the virtual addresses stay the same, and HAProxy and CoreDNS are not part of holdfast.
  */
 import { type Address, familyOf, isLinkLocal, isMulticast, parseAddress } from '../../../wire/address.ts'

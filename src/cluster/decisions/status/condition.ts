@@ -1,6 +1,6 @@
 /**
- * Makes conditions as in Kubernetes (meta/v1 Condition). Decided here: since when a condition has its status, and the
- * texts if the nodes hold no VIP.
+ * Makes conditions as in Kubernetes (meta/v1 Condition). This file decides since when a condition has its status, and
+ * the texts if the nodes hold no VIP.
  */
 import { defined } from '../../../base/defined.ts'
 import type { Elsewhere } from '../engine/platform.ts'

@@ -1,6 +1,6 @@
 /**
  * Reads the part of the engine's report (`/v1/status`, docs/status.schema.json) that tells the holder of an address. An
- * engine of another version may report more. Decided here: the meaning of the report for one address.
+ * engine of another version may report more. This file decides the meaning of the report for one address.
  */
 import * as z from 'zod'
 import type { Address } from '../../../wire/address.ts'

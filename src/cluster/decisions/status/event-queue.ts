@@ -1,7 +1,7 @@
 /**
- * Queue of events for the API. Decided here: how often an event is sent, how many events may wait, and for how long.
- * The oldest event is sent first, and dropped events are counted. After the API was unreachable for an hour, the status
- * names the holder, so old events are not needed. Times are CLOCK_MONOTONIC in milliseconds.
+ * Queue of events for the API. This file decides how often an event is sent, how many events may wait, and for how
+ * long. The oldest event is sent first, and dropped events are counted. After the API was unreachable for an hour, the
+ * status names the holder, so old events are not needed. Times are CLOCK_MONOTONIC in milliseconds.
  */
 
 export type Waiting<E> = { readonly name: string; readonly event: E; readonly since: number }

@@ -1,7 +1,7 @@
 /**
  * Converts a failover to one Kubernetes Event, from the engine's event journal (docs/events.schema.json). Only the node
  * that has become Active reports the failover. The name of the Event is computed from the failover, so the API refuses
- * a second Event as a duplicate. Decided here: what counts as a failover, and the text.
+ * a second Event as a duplicate. This file decides what counts as a failover, and the text.
  */
 
 import * as z from 'zod'

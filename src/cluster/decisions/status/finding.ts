@@ -1,6 +1,6 @@
 /**
- * Converts the state of the cluster's addresses to the conditions Available, Degraded, Progressing and Disabled.
- * Decided here: what is degraded (O3: an address without exactly one holder, or a kube-api that does not answer at its
+ * Converts the state of the cluster's addresses to the conditions Available, Degraded, Progressing and Disabled. This
+ * file decides what is degraded (O3: an address without exactly one holder, or a kube-api that does not answer at its
  * address), which reason comes first, and the texts.
  */
 import type { Address } from '../../../wire/address.ts'

@@ -1,7 +1,7 @@
 /**
- * The administrator's wishes (`HostedNetServices.spec`) that concern the engine. Decided here: the meaning of a spec,
- * and which virtual routers are left out. An invalid spec changes nothing. holdfast replaces keepalived in every case;
- * wishes about HAProxy and CoreDNS are read and not fulfilled.
+ * The administrator's wishes (`HostedNetServices.spec`) that concern the engine. This file decides the meaning of a
+ * spec, and which virtual routers are left out. An invalid spec changes nothing. holdfast replaces keepalived in every
+ * case; wishes about HAProxy and CoreDNS are read and not fulfilled.
  */
 import * as z from 'zod'
 

@@ -1,7 +1,7 @@
 /**
  * Reads the status of HostedNetServices in the API, and defines the fields that agents write. The status has one entry
- * for each address, not for each node: the new holder replaces the entry, so no dead node stays in the list. Decided
- * here: which parts of the object are valid, because any client may have written it.
+ * for each address, not for each node: the new holder replaces the entry, so no dead node stays in the list. This file
+ * decides which parts of the object are valid, because any client may have written it.
  */
 
 import * as z from 'zod'

@@ -1,6 +1,6 @@
 /**
  * Reasons why the API of the cluster gave no usable answer: one of a few kinds, which are log fields and metric labels.
- * Decided here: the kind of a Node error and of an HTTP status.
+ * This file decides the kind of a Node error and of an HTTP status.
  */
 
 export const FAILURE_KINDS = [

@@ -1,5 +1,5 @@
 /**
- * Sends requests to the API of the cluster, one connection each. Decided here: the time limit and size limit of an
+ * Sends requests to the API of the cluster, one connection each. This file decides the time limit and size limit of an
  * answer, and what counts as an answer. A request that fails at one address is sent to the next address, the node's own
  * API server. Addresses and credentials come from cluster-access.ts. The library's own requests ignore answers that are
  * not JSON, and have no time limit.

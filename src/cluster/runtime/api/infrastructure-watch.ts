@@ -1,6 +1,7 @@
 /**
- * Asks regularly for OpenShift's Infrastructure, which tells whether the nodes hold the VIPs. Decided here: how often,
- * and that an unreadable answer is ignored. The object is requested repeatedly, because a kubelet may not watch it.
+ * Asks regularly for OpenShift's Infrastructure, which tells whether the nodes hold the VIPs. This file decides how
+ * often, and that an unreadable answer is ignored. The object is requested repeatedly, because a kubelet may not watch
+ * it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Elsewhere, vipsElsewhere } from '../../decisions/engine/platform.ts'

@@ -1,7 +1,7 @@
 /**
  * Detects that a connection has lost its local address. When an address leaves this machine, its connections no longer
- * work, but the kernel reports this only after a long time without answers (20 s). Decided here: how often the address
- * is tested. Only the kernel's answer "not a local address" counts.
+ * work, but the kernel reports this only after a long time without answers (20 s). This file decides how often the
+ * address is tested. Only the kernel's answer "not a local address" counts.
  */
 import { createSocket } from 'node:dgram'
 import { isIPv6 } from 'node:net'

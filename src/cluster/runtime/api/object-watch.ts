@@ -1,7 +1,7 @@
 /**
- * Keeps a copy of one collection of the API: one list, then a watch that continues from the last version. Decided here:
- * when to list again (410 Gone, or an invalid event), and how long to wait after a failure. The copy stays while the
- * API is unreachable. Only the parts of an object that `read` returns are kept.
+ * Keeps a copy of one collection of the API: one list, then a watch that continues from the last version. This file
+ * decides when to list again (410 Gone, or an invalid event), and how long to wait after a failure. The copy stays
+ * while the API is unreachable. Only the parts of an object that `read` returns are kept.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiFailure, kindOfStatus } from './api-failure.ts'

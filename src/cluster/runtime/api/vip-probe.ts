@@ -1,7 +1,7 @@
 /**
- * Asks kube-api for readyz through the API's virtual addresses, as a client would. Decided here: how often, the time
- * limit of an answer, and when kube-api counts as silent. The certificate is not verified, as in keepalived's checks,
- * because nothing secret is sent.
+ * Asks kube-api for readyz through the API's virtual addresses, as a client would. This file decides how often, the
+ * time limit of an answer, and when kube-api counts as silent. The certificate is not verified, as in keepalived's
+ * checks, because nothing secret is sent.
  */
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'

@@ -1,7 +1,7 @@
 /**
  * Follows the administrator's wishes: reads the HostedNetServices object, asks kube-api at the wanted address, and
- * gives the wanted services for the engine and the texts for the conditions. Decided here: how often kube-api is asked.
- * Not known here: how the object is watched.
+ * gives the wanted services for the engine and the texts for the conditions. This file decides how often kube-api is
+ * asked. This file knows nothing about how the object is watched.
  */
 
 import type { Address } from '../../../wire/address.ts'

@@ -1,6 +1,6 @@
 /**
- * Stores the wishes that the API reported last, for a start without the API. Decided here: the file. An invalid file
- * causes a warning and is otherwise ignored.
+ * Stores the wishes that the API reported last, for a start without the API. This file decides the file. An invalid
+ * file causes a warning and is otherwise ignored.
  */
 
 import { existsSync, readFileSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /**
  * Keeps the status in the API equal to the fields of this node. Only changes are written. After the API was
- * unreachable, only the latest state is written. Decided here: how long a failed write waits, and how slowly fields are
- * written again that another client keeps overwriting.
+ * unreachable, only the latest state is written. This file decides how long a failed write waits, and how slowly fields
+ * are written again that another client keeps overwriting.
  */
 
 import { defined } from '../../../base/defined.ts'

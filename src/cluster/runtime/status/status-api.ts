@@ -1,5 +1,5 @@
 /**
- * Writes to the cluster's API: server-side apply of the status of HostedNetServices, and Events. Decided here: the
+ * Writes to the cluster's API: server-side apply of the status of HostedNetServices, and Events. This file decides the
  * requests, and whether an answer allows another attempt. Credentials and connections belong to `Send`.
  */
 

@@ -1,7 +1,7 @@
 /**
  * Connects all parts of the agent for HostedNetServices: one watch of the object, the holders of the addresses, and the
- * administrator's wishes. Decided here: which failures of the API have a meaning. A failed request does not withdraw a
- * wish.
+ * administrator's wishes. This file decides which failures of the API have a meaning. A failed request does not
+ * withdraw a wish.
  */
 
 import { parseAddress } from '../../../wire/address.ts'

@@ -1,6 +1,6 @@
 /**
  * Combines the cluster's wishes: stored ones at the start, then each answer of the API, which is stored for the next
- * start. Decided here: which virtual routers the engine leaves out. An API that does not answer changes nothing.
+ * start. This file decides which virtual routers the engine leaves out. An API that does not answer changes nothing.
  */
 import { defined } from '../../../base/defined.ts'
 import { messageOf } from '../../../base/message-of.ts'

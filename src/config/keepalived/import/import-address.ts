@@ -1,6 +1,6 @@
 /**
- * Reads one line of virtual_ipaddress. Decided here: which options of the line matter. Not known here: the family of
- * the instance, and the block with the line.
+ * Reads one line of virtual_ipaddress. This file decides which options of the line matter. This file knows nothing
+ * about the family of the instance, and the block with the line.
  */
 import { refusedValue } from '../../../base/refused-value.ts'
 import { type Family, familyOf, parseAddress } from '../../../wire/address.ts'

@@ -1,6 +1,7 @@
 /**
- * Converts the keywords garp_* and their global defaults to a schedule of announcements. Decided here: the default of
- * each keyword (VR-GARP-04). Keywords that are missing in the keepalived file keep the values of `profile: keepalived`.
+ * Converts the keywords garp_* and their global defaults to a schedule of announcements. This file decides the default
+ * of each keyword (VR-GARP-04). Keywords that are missing in the keepalived file keep the values of `profile:
+ * keepalived`.
  */
 import { formatDuration } from '../../schema/duration.ts'
 import type { Section } from '../text/section.ts'

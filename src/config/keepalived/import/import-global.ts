@@ -1,6 +1,6 @@
 /**
- * Reads the block global_defs: defaults for instances and scripts that do not set a value themselves. Not known here:
- * instances.
+ * Reads the block global_defs: defaults for instances and scripts that do not set a value themselves. This file knows
+ * nothing about instances.
  */
 
 import { reasonOf } from '../keywords/keywords.ts'

@@ -1,6 +1,6 @@
 /**
  * Reads a vrrp_sync_group. Members that do not exist are ignored, as in keepalived, and a group without members is
- * dropped. Not known here: the keywords of an instance.
+ * dropped. This file knows nothing about the keywords of an instance.
  */
 
 import { reasonOf } from '../keywords/keywords.ts'

@@ -1,6 +1,7 @@
 /**
- * Converts a vrrp_instance to a virtual router with `profile: keepalived`. Decided here: the values that keepalived
- * uses for missing keywords, and which instances must not run. Not known here: groups, and what a check does.
+ * Converts a vrrp_instance to a virtual router with `profile: keepalived`. This file decides the values that keepalived
+ * uses for missing keywords, and which instances must not run. This file knows nothing about groups, and what a check
+ * does.
  */
 import type { Family } from '../../../wire/address.ts'
 import { formatDuration } from '../../schema/duration.ts'

@@ -1,7 +1,7 @@
 /**
- * Finds keywords of an instance that holdfast cannot follow without changing packets or the election. Decided here:
- * which of these keywords are harmless, because they only repeat a default. Not known here: what happens to a refused
- * instance.
+ * Finds keywords of an instance that holdfast cannot follow without changing packets or the election. This file decides
+ * which of these keywords are harmless, because they only repeat a default. This file knows nothing about what happens
+ * to a refused instance.
  */
 
 import { KEYWORDS, reasonOf } from '../keywords/keywords.ts'

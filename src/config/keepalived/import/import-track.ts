@@ -1,6 +1,6 @@
 /**
  * Converts track_script, track_interface, track_file and track_process of an instance or a group to trackers. A tracker
- * without which keepalived would run is ignored, with a warning. Not known here: what a check does.
+ * without which keepalived would run is ignored, with a warning. This file knows nothing about what a check does.
  */
 
 import { refusedValue } from '../../../base/refused-value.ts'

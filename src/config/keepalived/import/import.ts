@@ -1,7 +1,7 @@
 /**
  * Converts a parsed keepalived file to the same kind of document as a YAML file. Blocks are read in a fixed order, so
- * names may be used before they are defined. A check without a tracker is left out. Not known here: the grammar
- * (parser.ts), and whether the document is a valid configuration (../configuration.ts).
+ * names may be used before they are defined. A check without a tracker is left out. This file knows nothing about the
+ * grammar (parser.ts), and whether the document is a valid configuration (../configuration.ts).
  */
 
 import type { Problem } from '../../problem.ts'

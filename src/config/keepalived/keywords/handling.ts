@@ -1,6 +1,6 @@
 /**
- * The handling of each line of a keepalived file. Every line has a handling. Decided here: how handlings are counted.
- * Not known here: any keyword.
+ * The handling of each line of a keepalived file. Every line has a handling. This file decides how handlings are
+ * counted. This file knows nothing about single keywords.
  */
 import type { Position } from '../../problem.ts'
 

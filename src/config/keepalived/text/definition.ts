@@ -1,7 +1,7 @@
 /**
- * Definitions in a keepalived file: `$NAME=...`, `$NAME` and `${NAME}`, and the names that keepalived defines. Decided
- * here: which characters may follow a name, and how many replacements a line may need. Not known here: blocks and
- * keywords.
+ * Definitions in a keepalived file: `$NAME=...`, `$NAME` and `${NAME}`, and the names that keepalived defines. This
+ * file decides which characters may follow a name, and how many replacements a line may need. This file knows nothing
+ * about blocks and keywords.
  */
 
 import { directoryOf, type Surroundings } from '../source.ts'

@@ -1,6 +1,6 @@
 /**
  * Matches the file patterns of include: csh braces and the wildcards `*`, `?` and `[...]`, one path segment at a time.
- * Decided here: how many alternatives a pattern may have. Not known here: which files exist.
+ * This file decides how many alternatives a pattern may have. This file knows nothing about which files exist.
  */
 
 const MOST_ALTERNATIVES = 1024

@@ -1,6 +1,6 @@
 /**
  * Splits text into lines and words as keepalived does: comments from `#` or `!`, quotes, escapes. A quote ends on its
- * line, and a NUL character is an error. Not known here: keywords, variables and blocks.
+ * line, and a NUL character is an error. This file knows nothing about keywords, variables and blocks.
  */
 import { type Problem, problemAt } from '../../problem.ts'
 import { joined, type Passage, placeIn, slice, splice, trimEnd, trimStart } from './place.ts'

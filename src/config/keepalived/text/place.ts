@@ -1,7 +1,7 @@
 /**
  * A piece of text with the position of each character in the keepalived file. Comments are removed from lines, and
- * values replace names, but a problem must point at the right line in the file. Not known here: the meaning of the
- * text.
+ * values replace names, but a problem must point at the right line in the file. This file knows nothing about the
+ * meaning of the text.
  */
 import type { Position } from '../../problem.ts'
 

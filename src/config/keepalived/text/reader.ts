@@ -1,8 +1,8 @@
 /**
  * Reads files into the lines of the configuration. Conditions (`@name`), definitions, sequences and includes are
  * resolved, and the returned lines have the positions of the original text. The number of includes and replacements is
- * limited. A named file that is missing is a problem, and so is a loop of includes. Not known here: blocks, and
- * keywords other than `include`.
+ * limited. A named file that is missing is a problem, and so is a loop of includes. This file knows nothing about
+ * blocks, and keywords other than `include`.
  */
 import { type Problem, problemAt } from '../../problem.ts'
 import { directoryOf, type KeepalivedSource, type SourceFile, type Surroundings } from '../source.ts'

@@ -1,7 +1,7 @@
 /**
  * One block of a keepalived file, read by keyword. Every line has a handling from the table. If a keyword is repeated,
- * its last line counts. If a value has an error, the value that keepalived would use takes effect. Not known here: the
- * meaning of a keyword.
+ * its last line counts. If a value has an error, the value that keepalived would use takes effect. This file knows
+ * nothing about the meaning of a keyword.
  */
 import { refusedValue } from '../../../base/refused-value.ts'
 import type { Position, Problem } from '../../problem.ts'

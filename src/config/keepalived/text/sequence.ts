@@ -1,6 +1,6 @@
 /**
  * Expands `~SEQ(VAR, start, step, end)`, its hexadecimal form `~SEQx`, and `~LST(VAR, a, b, c)`: a line is repeated for
- * each value. Decided here: how many repetitions are allowed.
+ * each value. This file decides how many repetitions are allowed.
  */
 
 export type Round = ReadonlyMap<string, string>

@@ -1,8 +1,8 @@
 /**
  * Handles another host that answers for an address of a router while the router is Active: what the answer means for
- * the state, and which host answers. Decided here: whether an answer belongs to the question before an advertisement
- * (docs/adr/0007), and when such a host no longer counts. Not known here: frames, and what the state machine does about
- * a competing Active (vrrp/extensions/silent-active.ts).
+ * the state, and which host answers. This file decides whether an answer belongs to the question before an
+ * advertisement (docs/adr/0007), and when such a host no longer counts. This file knows nothing about frames, and what
+ * the state machine does about a competing Active (vrrp/extensions/silent-active.ts).
  */
 import { type DuplicateHolder, HANDOVER } from '../../../arp/duplicate-detection.ts'
 import { LOG } from '../../../log/log.ts'

@@ -1,7 +1,7 @@
 /**
  * Decides when the routers of one segment may ask the LAN for duplicate holders of their addresses. Questions are sent
  * at fixed times, with a limit for each time. So hundreds of addresses cause neither hundreds of frames in one moment
- * nor hundreds of wake-ups. Not known here: the frame of a question, and the meaning of an answer.
+ * nor hundreds of wake-ups. This file knows nothing about the frame of a question, and the meaning of an answer.
  */
 import {
   DETECTION_STEP,

@@ -1,8 +1,8 @@
 /**
  * Duplicate address detection of one router while it is Active, and the reaction (`onDuplicate`) to another host that
- * has an address as well. Decided here: how often the router announces while another host has an address, and how long
- * a router that has given way stays Backup (docs/adr/0018). Not known here: frames, the limit of questions
- * (detection-schedule.ts), and the log.
+ * has an address as well. This file decides how often the router announces while another host has an address, and how
+ * long a router that has given way stays Backup (docs/adr/0018). This file knows nothing about frames, the limit of
+ * questions (detection-schedule.ts), and the log.
  */
 import {
   ANNOUNCE_SPACING,

@@ -1,7 +1,7 @@
 /**
  * Reports duplicate holders of the addresses of one router: a log line and an event when a duplicate holder is found,
- * identified or gone. Decided here: the text, and the limit of the events. Not known here: how a duplicate holder is
- * detected.
+ * identified or gone. This file decides the text, and the limit of the events. This file knows nothing about how a
+ * duplicate holder is detected.
  */
 
 import type { DuplicateHolder } from '../../../arp/duplicate-detection.ts'

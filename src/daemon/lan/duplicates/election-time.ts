@@ -1,7 +1,7 @@
 /**
  * Computes how long an election may still end a duplicate (docs/adr/0018). After a network split has healed, both
- * Actives answer until one of them has received the advertisement of the other. Decided here: the limits of that time.
- * Not known here: the suspected hosts.
+ * Actives answer until one of them has received the advertisement of the other. This file decides the limits of that
+ * time. This file knows nothing about the suspected hosts.
  */
 import type { Parameters } from '../../../vrrp/parameters.ts'
 import type { State } from '../../../vrrp/state.ts'
