@@ -105,7 +105,7 @@ type EngineParts = {
   readonly ledger: LedgerFile
   readonly surroundings: Surroundings
   readonly timer: KernelTimer | undefined
-  /** Sockets that the engine reads. */
+  /** List of the sockets that the engine reads. */
   readonly read: ReadSockets
 }
 

@@ -7,7 +7,7 @@ import { LOG } from '../log/log.ts'
 import { EXIT } from './exit-code.ts'
 
 export class Departure {
-  /** Resolves when the engine has stopped. */
+  /** Promise that resolves when the engine has stopped. */
   readonly left: Promise<void>
   readonly #recorder: Pick<Recorder, 'log' | 'chronicle'>
   #done: () => void = () => {}
@@ -26,7 +26,7 @@ export class Departure {
     return this.#exitStatus
   }
 
-  /** Sets the function that stops the engine. The caller must call through() before the engine starts. */
+  /** Sets the function that stops the engine. The caller must set it before the engine starts. */
   through(stop: () => Promise<void>): void {
     this.#stop = stop
   }

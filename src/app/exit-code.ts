@@ -2,7 +2,7 @@
 export const EXIT = {
   ok: 0,
   failure: 1,
-  /** Exit statuses of `holdfast doctor`. */
+  /** Exit status of `holdfast doctor` if the worst finding is a warning. `errors`: the worst finding is an error. */
   warnings: 2,
   errors: 3,
   usage: 64,

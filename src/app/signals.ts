@@ -7,7 +7,10 @@ import { LOG } from '../log/log.ts'
 export type SignalOrders = {
   readonly leave: (trigger: string) => void
   readonly reload: (trigger: string) => void
-  /** Writes a dump as keepalived does. `undefined`: the signal makes the daemon log the states of the routers. */
+  /**
+   * Writes a dump file as keepalived does; `undefined`: the signal makes the daemon log the states of the routers
+   * instead.
+   */
   readonly dump: ((kind: DumpKind) => void) | undefined
 }
 

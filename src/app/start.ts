@@ -38,11 +38,13 @@ export type RunOptions = {
   readonly force: boolean
   /** True if a core dump of the process is allowed. */
   readonly core: boolean
-  /** Set if the configuration file is keepalived's, and programs around the daemon expect a keepalived. */
+  /**
+   * Options for a keepalived configuration file, if programs around the daemon expect a keepalived; absent otherwise.
+   */
   readonly keepalived?: KeepalivedOptions
-  /** Set if a program hands the configuration over. The file stores that configuration. */
+  /** Settings of an engine to which a program hands the configuration over; absent if the engine reads a file. */
   readonly managed?: NodeSettings
-  /** Set if the inputs and outputs of the engine are recorded. */
+  /** Order to record the inputs and outputs of the engine; `undefined`: no recording. */
   readonly record?: RecordOrder | undefined
 }
 
@@ -60,9 +62,9 @@ export type StartOrder = {
   readonly tapes: Taping
   readonly guardian: Guardian
   readonly native: NativeAddon & Credentials & Exit
-  /** True if a service manager reads the guardian's messages. */
+  /** True if a service manager (systemd) reads the guardian's messages. */
   readonly hasManager: boolean
-  /** The event journal, whose file is not open yet. */
+  /** Event journal of this node. Its file is not open yet. */
   readonly journal: EventJournal
 }
 
@@ -71,7 +73,10 @@ export type Refusal = { readonly exitCode: number; readonly lines: readonly stri
 
 type Read = {
   readonly parsed: Extract<AnyConfig, { readonly config: Config }>
-  /** Configuration of the file. It has no routers if an earlier run was stopped over keepalived's socket. */
+  /**
+   * Configuration that the file contains; without routers if keepalived's command socket stopped an earlier run of the
+   * daemon.
+   */
   readonly config: Config
   readonly isStopped: boolean
   readonly memory: Memory | undefined
@@ -90,9 +95,12 @@ type Claim = { readonly lock: Extract<NodeLock, { readonly taken: true }>; reado
 type Placed = {
   readonly config: Config
   readonly clock: KernelClock
-  /** Network port that answers the engine's first queries with the tables by which the configuration was checked. */
+  /**
+   * Network port that answers the engine's first queries with the kernel tables that were used to check the
+   * configuration.
+   */
   readonly network: NetworkPort
-  /** Routers of `config`, resolved with these kernel tables. `undefined`: the engine resolves them. */
+  /** Routers of `config`, resolved with the kernel tables of the check; `undefined`: the engine resolves them. */
   readonly routers: readonly ResolvedRouter[] | undefined
   readonly problems: readonly Problem[]
 }

@@ -26,9 +26,9 @@ export type Taping = {
   /** Recorder of the engine and of all parts that log or write events. */
   readonly recorder: Recorder
   made(config: Config, ports: DaemonPorts): OrderedDaemon
-  /** Resolves when the end of the recording is written, or after a short time. */
+  /** Ends the recording. Resolves when its last line is written, or after a short time. */
   finish(): Promise<void>
-  /** Writes the buffered lines before it returns. Used when the engine ends with a bug. */
+  /** Writes the buffered lines of the recording before this call returns. Used when the engine ends with a bug. */
   writeNow(): void
 }
 

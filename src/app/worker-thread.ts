@@ -29,7 +29,7 @@ export type Workers = {
   readonly checks: CheckThread
   readonly notify: NotifyThread
   readonly webhook: WebhookThread
-  /** Sets the engine for which the worker answers. Call it before the engine starts. */
+  /** Sets the engine for which the worker thread answers clients. The caller must set it before the engine starts. */
   attach(engine: Pick<Daemon, 'report'>): void
 }
 

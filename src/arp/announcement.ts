@@ -39,7 +39,7 @@ export type AnnouncementPlan = {
   readonly every: Millis | undefined
   /** Number of frames for each address in a periodic announcement. */
   readonly everyCopies: number
-  /** True until the first announcement of the plan. */
+  /** True until the first announcement of this plan has been sent. */
   readonly fresh: boolean
 }
 

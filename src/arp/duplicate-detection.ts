@@ -100,13 +100,13 @@ export type Detection = {
   readonly addresses: readonly Address[]
   /** Time at which the router became Active. */
   readonly since: Millis
-  /** Time at which the next round of questions is due, or at which the present round was due. */
+  /** Time at which the next round of questions is due; during a round, the time at which it was due. */
   readonly roundAt: Millis
   /**
    * Latest time of the next round of questions. Until then the round may wait for a wake-up that another timer causes.
    */
   readonly roundBy: Millis
-  /** Number of addresses that the present round has asked for; 0 if there is no round. */
+  /** Number of addresses that the present round of questions has asked for; 0 if no round is in progress. */
   readonly asked: number
   readonly suspects: readonly Suspect[]
 }
@@ -169,11 +169,11 @@ const earliest = (roundAt: Millis, suspects: readonly Suspect[]): Millis =>
 
 export type DetectionTurn = {
   readonly detection: Detection
-  /** Addresses to ask for now, each one once. */
+  /** Addresses to ask for now, each address once. */
   readonly questions: readonly Address[]
-  /** True if a round has begun. Answers to questions of the last one no longer count. */
+  /** True if a new round of questions has begun. Answers to questions of the round before no longer count. */
   readonly began: boolean
-  /** Duplicate holders that have not answered for GONE_AFTER rounds. */
+  /** Duplicate holders that have not answered for GONE_AFTER rounds of questions. */
   readonly gone: readonly DuplicateHolder[]
 }
 
@@ -181,7 +181,7 @@ export type DetectionStep = {
   readonly period: Millis
   /** Random number from 0 to 1. */
   readonly chance: number
-  /** Number of questions that may be sent now; the other questions come DETECTION_STEP later. */
+  /** Largest number of questions that may be sent now; the other questions are sent DETECTION_STEP later. */
   readonly most: number
 }
 

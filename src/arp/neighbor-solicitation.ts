@@ -16,7 +16,7 @@ const UNSPECIFIED = address('::')
 
 export type NeighborSolicitation = {
   readonly target: Address
-  /** Address of ours on this link. */
+  /** Address of this node on the link of the question; the source of the frame. */
   readonly source: Address
   readonly mac: Mac
 }
@@ -36,7 +36,10 @@ export function neighborSolicitation({ target, source, mac }: NeighborSolicitati
 
 export type NeighborQuestion = {
   readonly target: Address
-  /** MAC of the solicitation's sender; `undefined` in duplicate address detection, and if the option is missing. */
+  /**
+   * MAC of the solicitation's sender; `undefined` in duplicate address detection, and if the option with the MAC is
+   * missing.
+   */
   readonly linkLayer: Mac | undefined
   /** True for duplicate address detection, in which the source is unspecified (RFC 4862 §5.4.2). */
   readonly duplicateDetection: boolean

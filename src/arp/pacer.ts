@@ -20,7 +20,9 @@ export type WantedAnnouncement = {
 /** Queue of frames that may send `burst` frames together, and one more every `spacing` milliseconds. */
 type Lane = {
   readonly waiting: readonly WantedAnnouncement[]
-  /** Theoretical arrival time of the leaky bucket: the time at which its whole credit is available again. */
+  /**
+   * Time at which the interface has its whole credit of frames again (the theoretical arrival time of a leaky bucket).
+   */
   readonly busyUntil: Millis
 }
 type Rate = { readonly burst: number; readonly spacing: number }

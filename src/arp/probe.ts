@@ -27,7 +27,9 @@ export function arpProbe({ address: target, mac, to = BROADCAST_MAC }: ArpProbe)
 }
 
 export type ArpQuestion = ArpProbe & {
-  /** Address of this node. The asked host learns our MAC for this address, which is right. */
+  /**
+   * Source of the question: an address of this node. The asked host learns our MAC for this address, which is right.
+   */
   readonly source: Address
   readonly to: Mac
 }

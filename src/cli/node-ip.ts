@@ -25,7 +25,7 @@ export type NodeIpOptions = {
   readonly userManagedLb?: boolean
   readonly platform: string
   readonly hintFile: string
-  /** Folder in which the files are written. Addresses are always those of this machine. */
+  /** Root folder under which the files are written. The addresses are always those of this machine. */
   readonly root: string
   readonly json?: boolean
 }

@@ -9,10 +9,10 @@ import { type Collision, collisions, type Service, type Vrids, vridsOf } from '.
 import type { CommandResult } from './command.ts'
 
 export type VridOptions = {
-  /** VRID of the API that replaces the derived one. */
+  /** VRID for the API's VIP, in place of the VRID that the cluster's name gives; absent: the name decides. */
   readonly api?: string
   readonly ingress?: string
-  /** Names of other clusters on the LAN. */
+  /** Names of other clusters on the same LAN, whose VRIDs must differ. */
   readonly beside: readonly string[]
   readonly json?: boolean
 }

@@ -22,7 +22,7 @@ const LONGEST = 12_000
 const LOOK_AGAIN = 50
 
 export type YieldOptions = {
-  /** Name of a virtual router or a sync group. */
+  /** Name of the virtual router or sync group that yields; absent if the command is for several (`all`). */
   readonly router?: string | undefined
   /**
    * True: the command is for all routers that are Active on this node; with `cancel`, for all that yield on this node.

@@ -7,6 +7,9 @@ import type { Address } from '../wire/address.ts'
 /** Contents of an address file, and the address that the daemon uses because of the file. */
 export type NamedAddress = {
   readonly reading: { readonly address: Address } | { readonly problem: string }
-  /** Last address in the address file that an interface of this node had. The daemon uses this address. */
+  /**
+   * Address that the daemon uses: the last one in the address file that an interface of this node had. Absent if there
+   * was none.
+   */
   readonly inForce?: Address | undefined
 }

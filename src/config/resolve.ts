@@ -140,7 +140,7 @@ export function environmentProblems(config: Config, node: NodeView, locate: Loca
 
 type Place = Pick<ResolvedRouter, 'interfaceName' | 'held' | 'source' | 'fault'> & {
   readonly chosen: OwnInterface | undefined
-  /** Peers of the router without this node itself. */
+  /** Peers of the router in the configuration, without this node's own addresses. */
   readonly peers: readonly Peer[]
 }
 

@@ -12,7 +12,7 @@ export type Contribution = {
 } & ({ readonly up: boolean } | { readonly content: number })
 
 export type EffectivePriority = {
-  /** Priority in the advertisement: 1 to 254, or 255 for an address owner. */
+  /** Effective priority, as the router advertises it: 1 to 254, or 255 for an address owner. */
   readonly priority: number
   /**
    * Base priority plus all contributions, before the limit of 1 to 254. A contribution can be subtracted exactly from

@@ -21,12 +21,15 @@ const MOST_REPORTED = 20
 /** The configuration with which the engine starts. */
 export type ConfigurationSource = {
   readonly file: string
-  /** Hash of the configuration; empty if no configuration was read. */
+  /** Hash of the configuration text; empty if the daemon has read no configuration. */
   readonly hash: string
   readonly imported?: ImportedSnapshot | undefined
-  /** True if an earlier run was stopped over keepalived's socket, so that no configuration is in force. */
+  /** True if no configuration is in force, because keepalived's command socket stopped an earlier run of the daemon. */
   readonly stopped?: boolean
-  /** Set if the configuration is handed over to this engine. `waits` is the reason why no configuration is in force. */
+  /**
+   * State of a configuration that a program hands over to this engine; absent if the engine reads a file. `waits` is
+   * the reason why no configuration is in force.
+   */
   readonly managed?: { readonly memory: ManagedFile; readonly waits: string | null } | undefined
 }
 
@@ -132,7 +135,7 @@ export class ConfigurationAccount {
     return { ok: false, file, fault, reason, problems }
   }
 
-  /** Reports that every router stops until the next reload, or why that order was refused. */
+  /** Reports that every router stops until the next reload, or the reason why the order to stop was refused. */
   stoodDown(trigger: string, reason?: string): void {
     if (reason !== undefined) return this.#recorder.log(LOG.stoodDownFailed, `${trigger}: ${reason}`, { trigger })
     this.#stoppedAt = new Date().toISOString()

@@ -19,7 +19,7 @@ export const HANDED_OVER = 'handed over'
 
 export type HandedOver = {
   readonly text: string
-  /** Name that the client gives itself. */
+  /** Name that the client gives for itself; `null` if it gives none. */
   readonly by: string | null
   readonly revision: string | null
 }

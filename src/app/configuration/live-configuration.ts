@@ -23,7 +23,7 @@ export type LiveConfigurationPorts = {
   /** Reads a configuration. `text` replaces the contents of the file. Rejects with Error if no answer arrives. */
   readonly read: (file: string, text?: string) => Promise<FreshConfig>
   readonly apply: (next: Config, diff: ConfigDiff, handOver?: HandOver) => ReloadReport
-  /** Returns the report that apply() would give, and changes nothing. */
+  /** Returns the report that apply() would give for the configuration `next`. Changes nothing. */
   readonly plan: (next: Config, diff: ConfigDiff) => ReloadReport
   readonly inForce: () => Config
 }
@@ -33,7 +33,7 @@ export class LiveConfiguration {
   readonly #ports: LiveConfigurationPorts
   #handedOver = 0
   #running: Promise<unknown> = Promise.resolve()
-  /** The reload that waits for its turn. */
+  /** Reload that waits for the end of the running reload; `undefined` if no reload waits. */
   #next: Promise<ReloadAnswer> | undefined
   readonly #begun: Promise<void>
   #begin: () => void = () => {}

@@ -48,14 +48,14 @@ export class Memory {
     return { ...nothing(), config: withSettings(nothing().config, this.#settings) }
   }
 
-  /** Returns a configuration without routers if one of the problems is an error. */
+  /** Returns a configuration without routers if one of the problems is an error, otherwise `config`. */
   judge(config: Config, problems: readonly Problem[]): Config {
     if (!problems.some(isError)) return config
     this.#refuse(problems)
     return { ...idle(config), io: 'addon' }
   }
 
-  /** Logs why the engine is idle; logs nothing if the engine is not idle. */
+  /** Logs the reason why an engine without a configuration is idle; logs nothing if the engine has a configuration. */
   report(recorder: Recorder): void {
     if (this.#waits === null) return
     const event = atOtherLevel(LOG.idle, this.#problems.length > 0)

@@ -11,11 +11,11 @@ export type ReloadAnswer = { readonly file: string } & (ReloadSuccess | ReloadFa
 export type ReloadSuccess = Extract<ReloadReport, { ok: true }> & {
   readonly hash: string
   readonly warnings: readonly ConfigProblem[]
-  /** Changed configuration keys with their values. */
+  /** Changed configuration keys with their old and new values. */
   readonly values: readonly ValueChange[]
   /** True if the reload was only simulated. */
   readonly dryRun?: true
-  /** Milliseconds for which the engine did nothing but the reload. */
+  /** Time in milliseconds for which the engine did nothing but this reload. */
   readonly pausedMs: number
 }
 

@@ -11,7 +11,7 @@ export type LogLine = {
   /** Time of the log record in milliseconds since the epoch. */
   readonly time: number
   readonly level: LogLevel
-  /** Code of the event. */
+  /** Code of the event that the log record reports. */
   readonly event: string
   readonly message: string
   readonly fields: Fields

@@ -30,7 +30,7 @@ export function nodeView(network: Pick<NetworkPort, 'links' | 'addresses'>, conf
 type Tables = Pick<NetworkPort, 'links' | 'addresses'>
 
 export type Look = {
-  /** Links and addresses of this node as they were read. */
+  /** Links and addresses of this node, as the kernel reported them. */
   readonly tables: Tables
   /**
    * Answers the first query for links and the first query for addresses with `tables`, later queries from the kernel.

@@ -9,9 +9,9 @@ import { isKeepalived, type VrrpSocketHolder, vrrpSocketHolders } from '../../li
 export type VrrpBeside = {
   readonly keepalived: readonly VrrpSocketHolder[]
   readonly processes: readonly VrrpSocketHolder[]
-  /** Reason not to run beside the other program. `undefined` if there is none. */
+  /** Reason why the daemon must not run beside another VRRP program; `undefined` if there is no such reason. */
   readonly refusal: string | undefined
-  /** Warnings for a daemon that runs nevertheless. */
+  /** Warnings for a daemon that runs beside another VRRP program. */
   readonly warnings: readonly string[]
 }
 

@@ -34,7 +34,7 @@ export type AgentParts = {
   readonly agent: Agent
   readonly wishes: Wishes
   readonly engineAccess: EngineAccess
-  /** Reports to the cluster's API. This part starts later, and not on every node. */
+  /** Part that reports to the cluster's API; absent before this part starts, and on nodes that do not report. */
   readonly status: { duty?: StatusDuty }
 }
 

@@ -29,7 +29,7 @@ import { clusterName, clusterOf, firstMode, grouping, isFollowed, offPremises, o
 
 export type PrintSources = {
   readonly nodes: NodeSource
-  /** Server of the kubeconfig in use. `undefined` if unknown. */
+  /** URL of the API server in the kubeconfig in use; `undefined` if unknown. */
   readonly server: string | undefined
 }
 

@@ -17,12 +17,12 @@ import { ownName } from './agent-cluster.ts'
 import type { AgentLog } from './agent-log.ts'
 
 export type StatusPorts = {
-  /** Control socket of the engine. */
+  /** Path of the engine's control socket. */
   readonly socket: string
   readonly client: ClusterClient
   readonly log: AgentLog['log']
   readonly wishes: Pick<Wishes, 'ingressIs'>
-  /** Last value of ingressHa that the API gave. */
+  /** Last value of ingressHa that the API gave; `undefined` if it gave none. */
   readonly remembered: Toggle | undefined
   readonly onFailure: (failure: ApiFailure) => void
 }

@@ -44,7 +44,7 @@ export class AgentValues {
     return this.#given.some(({ flag }) => flag.long === long)
   }
 
-  /** Returns the VIPs. `--api-vips` counts before the older `--api-vip`. */
+  /** Returns the VIPs of a service from the command line. `--api-vips` counts before the older `--api-vip`. */
   vips(service: 'api' | 'ingress', notes: string[]): readonly string[] {
     const list = this.all(`${service}-vips`).flatMap((text) =>
       text === '' ? [] : text.split(',').map((one) => one.trim()),

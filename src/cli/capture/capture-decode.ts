@@ -32,13 +32,13 @@ export type VrrpSighting = {
   readonly destination: Address
   /** TTL or hop limit of the captured packet. */
   readonly ttl: number
-  /** VRRP version in the message. `undefined` if the message is too short; the same is true for the fields below. */
+  /** VRRP version of the captured message; `undefined`, as the fields below, if the message is too short. */
   readonly version: number | undefined
   readonly vrid: number | undefined
   readonly priority: number | undefined
   readonly intervalMs: number | undefined
   readonly addresses: readonly Address[] | undefined
-  /** Kind of authentication, for version 2 only. */
+  /** Kind of authentication of a version 2 packet; `undefined` for version 3. */
   readonly authentication: 'none' | 'simple' | 'unknown' | undefined
   /** Reason why every receiver discards the packet. `undefined` if a receiver may accept the packet. */
   readonly discard: DiscardReason | undefined
@@ -50,7 +50,7 @@ export type ArpSighting = {
   /** `gratuitous`: a request or reply in which the sender announces its own address (RFC 5227 §3). */
   readonly what: 'probe' | 'gratuitous' | 'reply'
   readonly address: Address
-  /** MAC of the holder of the address; for a probe, MAC of the sender. */
+  /** MAC of the host that has the address; for a probe, MAC of the sender. */
   readonly mac: Mac
 }
 
@@ -60,7 +60,7 @@ export type SolicitationSighting = {
   readonly destination: Address
   /** Asked address; `undefined` if a check of RFC 4861 §7.1.1 fails: every host ignores such a message. */
   readonly address: Address | undefined
-  /** MAC in the source link-layer address option. */
+  /** MAC in the source link-layer address option of the message; `undefined` if the option is missing. */
   readonly mac: Mac | undefined
   readonly duplicateDetection: boolean
 }

@@ -17,9 +17,9 @@ import { pcapHeader, pcapRecord } from './pcap-file.ts'
 export type CaptureOptions = {
   readonly interfaceName: string | undefined
   readonly json: boolean
-  /** Path of a pcap file. */
+  /** Path of the pcap file that the command writes; `undefined`: no file. */
   readonly write: string | undefined
-  /** Number of lines to print. `undefined`: the command runs until SIGINT. */
+  /** Number of captured frames to print. `undefined`: the command runs until SIGINT. */
   readonly count: number | undefined
 }
 

@@ -34,11 +34,13 @@ export type LanOptions = {
   readonly reversePath: ReversePath
   readonly link: Link
   readonly links: readonly Link[]
-  /** Addresses of all interfaces. */
+  /** Addresses of all interfaces of this node. */
   readonly addresses: readonly PresentAddress[]
   readonly routers: readonly PlannedRouter[]
   readonly shared: boolean
-  /** Reason why the doctor cannot listen, such as a missing CAP_NET_RAW. `undefined` if it can. */
+  /**
+   * Reason why the doctor cannot listen on the interface, such as a missing CAP_NET_RAW; `undefined` if it can listen.
+   */
   readonly obstacle: string | undefined
 }
 

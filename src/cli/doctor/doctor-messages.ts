@@ -17,7 +17,7 @@ export class PeerMessages {
   readonly #id: string
   readonly #known = new Map<string, Known>()
 
-  /** `id` of this doctor is unique on the LAN. */
+  /** Creates the messages of this doctor. `id` names this doctor and must be unique on the LAN. */
   constructor(id: string) {
     this.#id = id
   }

@@ -30,7 +30,7 @@ export type EarOptions = {
   readonly source: Address
   /** Addresses of this node on any interface. Packets from these addresses come from this node. */
   readonly own: ReadonlySet<Address>
-  /** True if another process of this node listens for VRRP. In that case the test packet must not come back. */
+  /** True if another process of this node listens for VRRP. The test packet must then not come back to this node. */
   readonly shared: boolean
 }
 

@@ -19,16 +19,16 @@ const TIMEOUT = 3_000
 const MOST_PAGES = 20
 
 export type NodeEvents = {
-  /** Host name of the node; `undefined` if the daemon does not answer. */
+  /** Host name of the node with these events; `undefined` if its daemon does not answer. */
   readonly hostname: string | undefined
   /** True if the daemon answers; `undefined` if a process accepts connections but does not answer. */
   readonly running: boolean | undefined
   /** True if the daemon accepted the request but did not answer in time. */
   readonly stuck: boolean
   readonly events: readonly JournalEvent[]
-  /** Clock values of the daemon when it answered. */
+  /** Wall clock and monotonic clock of the daemon when it answered; `undefined` if it did not answer. */
   readonly now: EventPage['now'] | undefined
-  /** Sources that could not be read, as text. */
+  /** Text about each source of events that could not be read. */
   readonly problems: readonly string[]
 }
 

@@ -11,10 +11,10 @@ import { readText } from '../../files/configuration-file.ts'
 import { loadAny, looksLikeKeepalived } from '../../files/configuration-language.ts'
 
 export type NodeConfiguration = {
-  /** Names of virtual routers and sync groups. */
+  /** Names of all virtual routers and sync groups in the configuration. */
   readonly names: readonly string[]
   readonly listed: ListedPeers
-  /** URLs of `api.peers`, without this node. */
+  /** URLs in the configuration key `api.peers`, without that of this node. */
   readonly peers: readonly string[]
 }
 

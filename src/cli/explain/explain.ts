@@ -35,7 +35,7 @@ export type ExplainOptions = EventPlaces & {
   /** False: only the nodes in `peers` are asked, not `api.peers` of the configuration. */
   readonly asksPeers?: boolean
   readonly json: boolean
-  /** Recording that is used in place of this node's journal. */
+  /** Path of a recording that is used in place of this node's journal; `undefined`: the journal is used. */
   readonly recording?: string | undefined
   /** True if the command only reports whether the replayed engine behaves as recorded (--verify). */
   readonly verify?: boolean

@@ -54,7 +54,7 @@ async function peersOf(file: string | null): Promise<PeersAnswer> {
 }
 
 export type Sentences = {
-  /** Printed lines: one for each VIP, and one for each node that does not answer. */
+  /** Printed lines: one line for each VIP, and one line for each node that does not answer. */
   readonly lines: readonly string[]
   /** Returns the reason why a router, given by name, is in its present state. */
   readonly because: (router: string) => string

@@ -23,20 +23,22 @@ export type AgentSettings = {
   readonly handOver: HandOver
   /** Path of the cluster's template of keepalived.conf; `undefined` if the command line names no template. */
   readonly template: string | undefined
-  /** VIPs in the order of the command line. `vip-pairs.ts` makes pairs of them. */
+  /** VIPs of each service, in the order of the command line. `vip-pairs.ts` makes pairs of them. */
   readonly vips: Readonly<Record<Service, readonly string[]>>
   readonly apiPort: number
   readonly lbPort: number
-  /** Time between two readings of this machine, in milliseconds. */
+  /** Time in milliseconds between two readings of this machine's interfaces and addresses. */
   readonly checkInterval: number
   /**
    * Time in milliseconds for which a changed configuration must stay the same before the agent hands it to the engine.
    */
   readonly stableFor: number
   readonly clusterConfig: string | undefined
-  /** Name of the cluster that replaces the name in cluster-config or kubeconfig. */
+  /**
+   * Cluster name from the command line, in place of the name in cluster-config or kubeconfig; `undefined` if not given.
+   */
   readonly clusterName: string | undefined
-  /** VRIDs that replace those computed from the cluster's name. */
+  /** VRIDs from the command line, in place of those computed from the cluster's name. */
   readonly vrids: Readonly<Partial<Record<Service, number>>>
   readonly platform: string
   readonly controlPlaneTopology: string
@@ -47,17 +49,17 @@ export type AgentSettings = {
   readonly nodeName: string | undefined
   readonly hostnameFile: string | undefined
   readonly stateDirectory: string
-  /** Address of the agent's metrics; `undefined`: no server. */
+  /** Address and port of the agent's metrics; `undefined`: the agent opens no port. */
   readonly listen: { readonly host: string; readonly port: number } | undefined
-  /** True if every node of the LAN runs holdfast. */
+  /** True if every node of the cluster's LAN runs holdfast, not keepalived. */
   readonly native: boolean
   /**
    * True if the agent writes the status of HostedNetServices and follows its spec. Always `false` on a bootstrap node.
    */
   readonly status: boolean
-  /** Form in which the configuration is printed instead of handed over. */
+  /** Form in which the configuration is printed; `undefined`: the configuration is handed over to the engine. */
   readonly print: PrintForm | undefined
-  /** File with a NodeList that replaces the API, for tests. */
+  /** Path of a file with a NodeList that replaces the API, for tests; `undefined`: the API is asked. */
   readonly nodesFile: string | undefined
   /** Format of the log; `undefined`: `journald` for the systemd journal, otherwise `text`. */
   readonly logFormat: LogFormat | undefined

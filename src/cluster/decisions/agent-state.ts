@@ -78,7 +78,7 @@ export type Start = {
   readonly intent: Intent
   /** Mode (unicast or multicast) for an engine that has no configuration yet. */
   readonly mode: Mode
-  /** Peers that an earlier run of the agent stored; `undefined` if that run stored no peers. */
+  /** Peers that an earlier run of the agent stored in a file; `undefined` if that run stored none. */
   readonly remembered: readonly PeerNode[] | undefined
   /**
    * Time in milliseconds for which a changed configuration must stay the same before the agent hands it to the engine.
@@ -99,14 +99,14 @@ export type AgentState = {
   readonly isSwitched: boolean
   /** Interfaces and addresses of this machine; `undefined` before the first reading. */
   readonly machine: Machine | undefined
-  /** Nodes of the last list with all later changes; `undefined` before the first list. */
+  /** Nodes of the cluster: the last list of the API with all later changes; `undefined` before the first list. */
   readonly nodes: readonly ClusterNode[] | undefined
   readonly peers: readonly PeerNode[]
   readonly stableFor: number
   readonly source: 'nothing' | 'remembered' | 'api'
   readonly blind: { readonly api: boolean; readonly machine: boolean }
   readonly defaultMode: Mode
-  /** Mode (unicast or multicast) in force; `undefined` while no configuration is in force. */
+  /** Mode (unicast or multicast) of the configuration in force; `undefined` while no configuration is in force. */
   readonly mode: Mode | undefined
   readonly wantedMode: Mode | undefined
   readonly schedule: Schedule
@@ -114,17 +114,17 @@ export type AgentState = {
   readonly engine: {
     readonly connected: boolean
     readonly configured: boolean
-    /** Mode (unicast or multicast) that the engine reported. */
+    /** Mode (unicast or multicast) that the engine reported; `undefined` if it reported none. */
     readonly mode: Mode | undefined
     /** True if the engine has, or had, a virtual router of ingress. */
     readonly ingress: boolean
     readonly awaited: Desired | undefined
     readonly accepted: Desired | undefined
   }
-  /** Last refusal of the engine. Its reason may be on this machine, and may disappear. */
+  /** Last refusal of a configuration by the engine. The reason may be on this machine, and may disappear. */
   readonly refused: Refused | undefined
   readonly persisted: readonly PeerNode[] | undefined
-  /** Warnings that hold now and have been logged. */
+  /** Warnings of the agent that still apply and have been logged. */
   readonly told: readonly string[]
   /** Time at which the agent's core runs again, by the monotonic clock; `undefined` if nothing is due. */
   readonly wakeAt: number | undefined

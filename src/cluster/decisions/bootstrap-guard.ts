@@ -8,7 +8,10 @@
 export type BootstrapLook = { readonly apiReady: boolean; readonly ironicAnswers: boolean }
 
 export type BootstrapGuard = {
-  /** Time until which the guard waits for an API that has never been ready, because a bootstrap node starts slowly. */
+  /**
+   * Time until which the guard waits for an API that has never been ready, because a bootstrap node starts slowly;
+   * `undefined` if the guard does not wait.
+   */
   readonly waitsUntil: number | undefined
   /** Number of checks without API and Ironic since the API was last ready. */
   readonly misses: number

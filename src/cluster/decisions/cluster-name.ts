@@ -21,7 +21,7 @@ type InstallConfig = z.infer<typeof InstallConfig>
 export type ClusterNameSources = {
   /** Text of cluster-config.yaml, which only a bootstrap node has; `undefined` on other nodes. */
   readonly clusterConfig: string | undefined
-  /** Value of `clusters[].cluster.server` in the kubeconfig. */
+  /** Value of `clusters[].cluster.server` in the kubeconfig; `undefined` if unknown. */
   readonly server: string | undefined
 }
 

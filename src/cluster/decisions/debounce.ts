@@ -12,9 +12,9 @@ export type Debounce = {
 }
 type Candidate = {
   readonly desired: Desired
-  /** Milliseconds for which the waiting configuration had stayed the same before `since`. */
+  /** Milliseconds for which the configuration that waits for its hand-over had stayed the same before `since`. */
   readonly held: number
-  /** Time since which the waiting configuration stays the same; `undefined` while lookups fail. */
+  /** Time since which the configuration that waits for its hand-over stays the same; `undefined` while lookups fail. */
   readonly since: number | undefined
 }
 

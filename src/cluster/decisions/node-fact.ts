@@ -8,7 +8,9 @@
 export type Reading = boolean | undefined
 export type NodeFact = {
   readonly present: boolean
-  /** Time in milliseconds since which the fact is unknown; `undefined` if the last reading of the node succeeded. */
+  /**
+   * Time in milliseconds since which this fact about the node is unknown; `undefined` if the last reading succeeded.
+   */
   readonly unknownSince: number | undefined
 }
 

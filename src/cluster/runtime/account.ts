@@ -18,7 +18,9 @@ export class Account {
   phase: WatchPhase = 'listing'
   nodes = 0
   isConnected = false
-  /** Time of the last list of nodes by the wall clock, in milliseconds. */
+  /**
+   * Time in milliseconds (wall clock) at which the API last gave a list of nodes; `undefined` before the first list.
+   */
   lastListAt: number | undefined
   readonly failures = new Map<FailureKind, number>()
   readonly statusFailures = new Map<FailureKind, number>()

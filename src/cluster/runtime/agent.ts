@@ -21,7 +21,7 @@ import { ownRole } from './own-role.ts'
 export type AgentPlan = {
   /** Properties of the cluster. The role is known before the nodes only on a bootstrap node. */
   readonly cluster: Omit<Cluster, 'role'> & { readonly role: Role | undefined }
-  /** Services that the agent wants to hold before the first answer of the API. */
+  /** Services (API, ingress) for which the agent wants a VIP before the first answer of the API. */
   readonly intent: Intent
   /**
    * Transport of the VRRP packets (unicast or multicast) with which the agent starts if the engine has no
@@ -45,7 +45,7 @@ export type AgentPorts = {
   readonly log: AgentLogging
   readonly now: () => Now
   readonly account: Account
-  /** Called with the nodes after each change. */
+  /** Called with all nodes of the cluster after each change of a node. */
   readonly onNodes?: (nodes: readonly ClusterNode[]) => void
 }
 
@@ -59,7 +59,9 @@ export class Agent {
   #state: AgentState | undefined
   #role: Role | undefined
   #intent: Intent
-  /** Last event of each kind. When the node's role is known, agreement.ts starts with these events. */
+  /**
+   * Last event of each kind that came before the role of this node was known. agreement.ts starts with these events.
+   */
   readonly #heard = new Map<AgentEvent['kind'], AgentEvent>()
   readonly #nodes = new Map<string, unknown>()
   #lastMachine = ''

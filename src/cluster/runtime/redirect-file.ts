@@ -14,7 +14,7 @@ const TIMEOUT = 5000
 export type RedirectFileOptions = {
   readonly redirect: Redirect
   readonly file?: string
-  /** Command line of nft. */
+  /** Command line with which nft is run; absent: the nft of this node. */
   readonly nft?: readonly string[]
   readonly tell: (message: string) => void
 }

@@ -15,11 +15,11 @@ type Question = {
   readonly read: (listing: string) => Reading
 }
 export type RuntimeOptions = {
-  /** Command line of crictl. */
+  /** Command line with which crictl is run; absent: the crictl of this node. */
   readonly crictl?: readonly string[]
   readonly questions?: readonly Question[]
   readonly tell: (message: string) => void
-  /** Returns milliseconds of a monotonic clock. */
+  /** Returns the time of a monotonic clock in milliseconds. */
   readonly now?: () => number
 }
 

@@ -20,11 +20,11 @@ export type PriorityRow = {
 
 export type PriorityTable = {
   readonly base: number
-  /** Name of each tracker, as in the configuration. */
+  /** Name of the tracker of each column, as in the configuration. */
   readonly columns: readonly string[]
   /** Rows of the table. The best priority is first, faults are last. */
   readonly rows: readonly PriorityRow[]
-  /** Number of different probes and interfaces behind the columns of the table. */
+  /** Number of different probes and interfaces on which the columns of the table depend. */
   readonly independent: number
   /**
    * True if the table has every combination of results. If not, the rows are: all probes up, each probe down alone, and

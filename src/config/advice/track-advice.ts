@@ -77,7 +77,7 @@ function placeOf({ virtualRouters, syncGroups }: Config, index: number): Path {
 type Report = { readonly report: TrackReport | undefined; readonly remarks: readonly Remark[] }
 type Tracking = {
   readonly router: ResolvedRouter
-  /** Base priorities of the peers, as far as the configuration lists them. */
+  /** Base priorities of the router's peers that the configuration lists. */
   readonly known: readonly number[]
   /**
    * True if the configuration was resolved on a known node. Then the list of peers does not contain the node itself.

@@ -21,7 +21,7 @@ export type KeepalivedSource = (pattern: string, directory: string) => Inclusion
 export type Surroundings = {
   /** Text that is compared with `@name` lines: the option -i, or the host name up to its first dot. */
   readonly configId: string
-  /** User of scripts if the keepalived file names no user. `undefined`: the user of the daemon. */
+  /** User that runs scripts if the keepalived file names no user. `undefined`: the user of the daemon. */
   readonly scriptUser: string | undefined
   /**
    * Returns the path of a program whose name has no slash, by searching PATH as a shell does; `undefined` if no folder

@@ -77,7 +77,10 @@ export type AnnounceSchedule = {
    * schedule of arp/announcement.ts.
    */
   readonly onRival?: readonly Millis[] | undefined
-  /** Shortest time between two announcement frames of the interface. `undefined`: the usual rate limits. */
+  /**
+   * For each address family, the shortest time between two announcement frames of the interface; `undefined`: the usual
+   * rate limits.
+   */
   readonly spacing?: { readonly [family in Family]: Millis | undefined } | undefined
 }
 

@@ -38,7 +38,7 @@ export type Cluster = {
 export type Machine = {
   readonly node: NodeView
   readonly files: AddressFiles
-  /** True if the node is in another LAN than the VIPs (node-ip/files.ts). */
+  /** True if this node is in another LAN than the VIPs (node-ip/files.ts). */
   readonly remoteWorker: boolean
 }
 
@@ -46,7 +46,7 @@ export type Known = {
   readonly cluster: Cluster
   readonly machine: Machine
   readonly peers: readonly PeerNode[]
-  /** Services for which holdfast holds an address. */
+  /** For each service (API, ingress): true if holdfast holds an address for it. */
   readonly intent: Readonly<Record<Service, boolean>>
   readonly mode: Mode
   /**

@@ -16,7 +16,7 @@ export type Instance = {
    */
   readonly name: string
   readonly service: Service
-  /** Number of the pair of VIPs, from 0. */
+  /** Number, from 0, of the pair of VIPs (API and ingress) that this virtual router's VIP belongs to. */
   readonly index: number
   readonly vip: Address
   /** Prefix length of the VIP: 32 or 128. */
@@ -24,7 +24,7 @@ export type Instance = {
   readonly vrid: number
   /** Base priority: 70 on a bootstrap node, otherwise 40 for the API and 20 for ingress. */
   readonly priority: number
-  /** Interface that has `source` now. */
+  /** Interface of this node that has the address `source` now. */
   readonly interface: string
   /** This node's own address, from which the virtual router sends. */
   readonly source: Address
@@ -42,7 +42,7 @@ export type Instance = {
   readonly placeholder?: Address | undefined
   /** Password of VRRPv2, of which eight octets count. */
   readonly password: string
-  /** True if the health checks of the service change the priority of the virtual router. */
+  /** True if the health checks of the service (API or ingress) change the priority of the virtual router. */
   readonly tracked: boolean
 }
 

@@ -81,7 +81,7 @@ export function planned(tickAt: number, mode: Mode): PlannedChange {
 export type ModeFacts = {
   readonly current: Mode | undefined
   readonly wanted: Mode | undefined
-  /** Nodes of the cluster; `undefined` if they are not known at the moment. */
+  /** Nodes of the cluster; `undefined` while the nodes are not known. */
   readonly nodes: readonly ClusterNode[] | undefined
 }
 

@@ -13,9 +13,9 @@ import type { Service } from './vrid.ts'
 
 export type PeerNode = {
   readonly name: string
-  /** True if the node may have the API's address. */
+  /** True if the node is a control plane node, which may hold the API's VIP. */
   readonly controlPlane: boolean
-  /** Addresses of the node in the families of the VIPs. */
+  /** For each address family of the VIPs, the node's address in that family. */
   readonly addresses: Readonly<Partial<Record<Family, Address>>>
 }
 

@@ -9,7 +9,7 @@ import { API_SCRIPTS, INGRESS_SCRIPTS } from './upstream-names.ts'
 export type TemplateFindings = {
   /** True if the VIPs of both families of a service form a sync group. */
   readonly grouped: boolean
-  /** Names and commands of scripts that keepalived-text.ts does not write. */
+  /** Names and commands of the template's scripts that keepalived-text.ts does not write. */
   readonly unknown: readonly string[]
 }
 

@@ -9,9 +9,9 @@ import { type Address, type Family, familyOf, isLinkLocal, isMulticast, parseAdd
 import type { Service } from './vrid.ts'
 
 export type VipPair = {
-  /** Number of the pair from 0, and the last part of a virtual router's name. */
+  /** Number of the pair of VIPs, from 0. It is the last part of a virtual router's name. */
   readonly index: number
-  /** Address family of both VIPs. */
+  /** Address family of both VIPs of the pair. */
   readonly family: Family
   readonly api: Address | undefined
   readonly ingress: Address | undefined

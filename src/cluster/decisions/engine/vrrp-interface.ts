@@ -21,7 +21,9 @@ export type Attachment = {
   readonly interface: string
   readonly source: Address
   readonly rule: 'file' | 'network' | 'defaultRoute'
-  /** File that contains `source`, if the rule `file` chose the interface. */
+  /**
+   * Path of the file that contains the address `source`; `undefined` if another rule than `file` chose the interface.
+   */
   readonly file: string | undefined
   /** Reasons why the earlier rules chose no interface. */
   readonly passedOver: readonly string[]

@@ -19,14 +19,14 @@ export type LinkAddress = {
   readonly prefixLength: number
   /** True if the preferred lifetime of an IPv6 address has ended. For VIPs it is 0 from the start. */
   readonly deprecated: boolean
-  /** The kernel's label of the address (IFA_LABEL); empty for IPv6. */
+  /** Label of the address in the kernel (IFA_LABEL); empty for IPv6. */
   readonly label: string
 }
 
 export type Link = { readonly name: string; readonly index: number; readonly addresses: readonly LinkAddress[] }
 
 export type Route = {
-  /** Name of the interface. */
+  /** Name of the interface of the route. */
   readonly link: string
   /** Destination of the route; `undefined` for the default route. */
   readonly destination: { readonly address: Address; readonly prefixLength: number } | undefined
@@ -65,7 +65,7 @@ export type Selection = {
    * node is suitable.
    */
   readonly chosen: readonly Address[]
-  /** True if a hint or a VIP found the address, not the default route. */
+  /** True if a hint or a VIP led to the chosen address, false if the default route did. */
   readonly matches: boolean
   /** Interface of the first chosen address. */
   readonly link: string | undefined

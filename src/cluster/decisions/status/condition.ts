@@ -12,7 +12,7 @@ export type ConditionType = (typeof CONDITION_TYPES)[number]
 export type Finding = {
   readonly type: ConditionType
   readonly status: 'True' | 'False' | 'Unknown'
-  /** Reason of the condition for programs, in CamelCase. */
+  /** Reason of the condition in CamelCase, for programs. */
   readonly reason: string
   /**
    * Text of the condition for people. It contains nothing that changes without a reason, because each change is written

@@ -8,9 +8,9 @@ export type Waiting<E> = { readonly name: string; readonly event: E; readonly si
 
 export type EventQueue<E> = {
   readonly waiting: readonly Waiting<E>[]
-  /** Names of the last events, so that no event is queued twice. */
+  /** Names of the last events that were queued, so that no event is queued twice. */
   readonly names: readonly string[]
-  /** Number of events that may be sent without waiting. */
+  /** Number of Kubernetes events that may be sent without waiting (rate limit). */
   readonly credit: number
   readonly creditAt: number
   readonly told: number

@@ -12,9 +12,9 @@ export type Holding = {
   readonly service: Service
   /** Name of the node that holds the VIP; empty if no node holds it, `undefined` if the holder is not known. */
   readonly node: string | undefined
-  /** Other hosts that answer for the VIP. */
+  /** Hosts besides the holder that answer for the VIP. */
   readonly others: readonly string[]
-  /** Node that published this holder. */
+  /** Name of the node that published this holder; `undefined` if no node did. */
   readonly by: string | undefined
 }
 
@@ -33,9 +33,9 @@ export type Circumstances = {
   readonly ingressDisabled: boolean
   /** Text about the change in progress; `undefined` if no change is in progress. */
   readonly progressing: string | undefined
-  /** Wishes of the administrator that cannot be fulfilled. */
+  /** Wishes in the administrator's HostedNetServices object that cannot be fulfilled. */
   readonly refused: readonly Trouble[]
-  /** Wishes of the administrator that concern other programs. */
+  /** Text about wishes in the administrator's object that concern other programs; `undefined` if there are none. */
   readonly notManaged: string | undefined
 }
 

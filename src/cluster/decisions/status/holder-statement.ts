@@ -51,7 +51,10 @@ export type StatementMemory = {
   /** True if the published entry has named this node since this node became the holder. */
   readonly confirmed: boolean
   readonly contests: readonly { readonly by: string; readonly at: number }[]
-  /** Published entry that this agent cleared. If the entry appears again, the agent of the holder works. */
+  /**
+   * Published entry that this agent cleared; `undefined` if it cleared none. If the entry appears again, the agent of
+   * the holder works.
+   */
   readonly emptied: { readonly who: string; readonly landed: boolean } | undefined
 }
 
@@ -62,15 +65,15 @@ export type StatementInput = {
   /** True if the API has reported the published entries. */
   readonly known: boolean
   readonly self: string
-  /** Number of nodes with a better rank. */
+  /** Number of nodes that should publish the holder before this node does. */
   readonly rank: number
   /**
    * Returns the name of the node with an address; `undefined` for a link-local address, or if no node has the address.
    */
   readonly nameOf: (address: Address) => string | undefined
-  /** True if the service of the address was asked and did not answer. */
+  /** True if the service behind the VIP was asked and did not answer. */
   readonly unanswered: boolean
-  /** True if no node should hold the address, and this agent has to publish that. */
+  /** True if no node should hold the VIP, and this agent has to publish that. */
   readonly unwanted: boolean
 }
 

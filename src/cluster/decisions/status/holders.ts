@@ -33,7 +33,7 @@ export type HoldersInput = {
   readonly nodes: readonly ClusterNode[]
   readonly vips: readonly ServiceVip[]
   readonly report: EngineReport | undefined
-  /** `undefined` before the API has answered. */
+  /** Entries that the API reported; `undefined` before the API has answered. */
   readonly published: Published | undefined
   /** Reason why the nodes hold no VIP; `undefined` if they do. */
   readonly elsewhere: Elsewhere | undefined
@@ -42,9 +42,12 @@ export type HoldersInput = {
 
 export type HoldersMemory = {
   readonly claims: ReadonlyMap<Address, StatementMemory>
-  /** Conditions of the last statement, for their times. */
+  /** Conditions that this agent stated last; their times are used again. */
   readonly said: readonly Condition[]
-  /** Message for nodes that hold no VIP, and the time since which the message applies. */
+  /**
+   * Message that ingress is disabled, and the time in milliseconds since which the message applies; `undefined` if it
+   * does not apply.
+   */
   readonly disabled: { readonly since: number; readonly message: string } | undefined
 }
 

@@ -24,7 +24,7 @@ export type Holder = {
   /** Name of the node that holds the address; empty if the address has no holder. */
   readonly node: string
   readonly since: string
-  /** Node whose agent wrote the entry: the holder itself, or a node that receives the holder's advertisements. */
+  /** Name of the node whose agent wrote the entry: the holder, or a node that receives the holder's advertisements. */
   readonly saidBy: string
   /** Other hosts that answer for the VIP: nodes by name, unknown hosts by address or MAC. */
   readonly alsoAnswering: readonly string[]

@@ -28,7 +28,7 @@ export type FailureKind = (typeof FAILURE_KINDS)[number]
 
 export class ApiFailure extends Error {
   readonly kind: FailureKind
-  /** Milliseconds for which no further request should be sent. */
+  /** Milliseconds in which no further request should be sent to the API; `undefined` if the server named no time. */
   readonly retryAfter: number | undefined
   /** HTTP status of the answer; `undefined` if no answer arrived. */
   readonly status: number | undefined

@@ -24,11 +24,11 @@ export type ClusterAccess = () => Promise<readonly Endpoint[]>
 
 export type Question = {
   readonly path: string
-  /** Default: GET. */
+  /** HTTP method of the request; absent: GET. */
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'PUT'
-  /** Body of the request, sent as JSON. */
+  /** Body of the request, sent as JSON; absent: no body. */
   readonly body?: unknown
-  /** Content type of the body; default: application/json. */
+  /** Content type of the body; absent: application/json. */
   readonly contentType?: string
 }
 

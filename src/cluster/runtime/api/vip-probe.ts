@@ -14,7 +14,7 @@ export type ProbeOptions = {
   readonly withinMs: number
   /** Number of failures in a row after which kube-api counts as silent. */
   readonly failures: number
-  /** For tests. */
+  /** Scheme of the URL, for tests; absent: https. */
   readonly scheme?: 'http' | 'https'
 }
 
@@ -59,7 +59,7 @@ export class VipProbe {
   #isAsked = false
   #timer: NodeJS.Timeout | undefined
 
-  /** `onRound` is called each time after every address was asked. */
+  /** Creates a probe of these addresses. `onRound` is called each time every address was asked. */
   constructor(addresses: readonly Address[], options: ProbeOptions = PROBE, onRound: () => void = () => {}) {
     this.#addresses = addresses
     this.#options = options

@@ -116,7 +116,7 @@ class Part {
   readonly #write: (body: string) => Promise<Written>
   readonly #random: () => number
   #wanted: string | undefined
-  /** Fields that the API accepted last from this agent. */
+  /** JSON of the status fields that the API accepted last from this agent; `undefined` if it accepted none. */
   #applied: string | undefined
   #isWriting = false
   #timer: NodeJS.Timeout | undefined

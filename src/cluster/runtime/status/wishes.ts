@@ -14,7 +14,7 @@ import { isRemembered, type RememberedIntent, rememberIntent } from './intent-me
 export type WishesOptions = {
   readonly directory: string
   readonly remembered: RememberedIntent
-  /** True if the agent follows HostedNetServices; otherwise ingress is always wanted. */
+  /** True if the agent follows the HostedNetServices object; otherwise ingress is always wanted. */
   readonly isFollowed: boolean
   /** True if a bootstrap node has released its VIPs. */
   readonly isStopped: boolean
@@ -37,7 +37,7 @@ export class Wishes {
   #known: RememberedIntent
   #isStopped: boolean
   #written: RememberedIntent
-  /** Reason why the last wishes could not be stored. */
+  /** Reason why the last wishes could not be stored in a file; empty if they were stored. */
   #problem = ''
 
   constructor(options: WishesOptions) {

@@ -58,7 +58,7 @@ function withoutComment(raw: Passage, problems: Problem[]): Passage {
 export type Word = {
   readonly text: string
   readonly quoted: boolean
-  /** Index of the word's first character in the line. */
+  /** Index in the line of the word's first character, from 0. */
   readonly start: number
 }
 

@@ -12,7 +12,7 @@ import { readFiles } from './reader.ts'
 export type Word = { readonly text: string; readonly quoted: boolean; readonly at: Position }
 
 export type Line = {
-  /** Words of the line, at least one. */
+  /** Words of the line; a line has at least one word. */
   readonly words: readonly Word[]
   /** Lines of the block; `undefined` if the line has no braces. */
   readonly block?: readonly Line[]
@@ -24,7 +24,7 @@ export type Line = {
 export type ParsedFile = {
   readonly lines: readonly Line[]
   readonly problems: readonly Problem[]
-  /** Paths of all files that were read, including the first one. */
+  /** Paths of all files that were read, the main file first. */
   readonly files: readonly string[]
 }
 
