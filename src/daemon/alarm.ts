@@ -65,7 +65,7 @@ export class Alarm {
     this.#wakeUp = makeWakeUp(() => this.#tick())
   }
 
-  /** Replaces the deadline of the alarm; `undefined`: the alarm has no deadline. */
+  /** Replaces the deadline of the engine's alarm; `undefined`: the alarm has no deadline. */
   set(at: Millis | undefined): void {
     if (at === this.#at && this.#isSet) return
     this.#at = at
@@ -74,7 +74,7 @@ export class Alarm {
     this.#wakeUp.clear()
   }
 
-  /** Moves the deadline of the alarm to `at` if `at` is earlier. */
+  /** Moves the deadline of the engine's alarm to `at` if `at` is earlier. */
   sooner(at: Millis): void {
     if (this.#at === undefined || at < this.#at) this.set(at)
   }

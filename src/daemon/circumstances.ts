@@ -22,7 +22,7 @@ export type Circumstances = {
 export type Place = {
   readonly link: Link | undefined
   readonly source: Address | undefined
-  /** True if another router of this node runs with the same VRID on the same interface. */
+  /** True if another virtual router of this node runs with the same VRID on the same interface. */
   readonly taken: boolean
 }
 

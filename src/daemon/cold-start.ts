@@ -17,7 +17,7 @@ export const LONGEST_HOLD = millis(2_000)
 const LONG = centis(10)
 
 export class ColdStart {
-  /** Configured preemptDelay of each delayed router, by name. */
+  /** Configured preemptDelay of each router whose preemption is delayed at the start, by name. */
   readonly #held = new Map<string, Millis>()
 
   /** Delays the preemption of a router. The caller must do this before the router starts. */

@@ -37,7 +37,7 @@ export type Order = (now: Millis) => Act | undefined
 
 export class EffectRunner {
   readonly #writer: Writer
-  /** Waiting orders of each router. Routers are sorted by the time of their first order. */
+  /** Orders of each router that wait for the end of the turn. Routers are sorted by the time of their first order. */
   readonly #orders = new Map<object, Order[]>()
   readonly #afterwards = new Set<() => void>()
   readonly #tellings: (() => void)[] = []
@@ -74,7 +74,7 @@ export class EffectRunner {
     this.#tellings.push(tell)
   }
 
-  /** Calls the functions that were passed to tellLater(). The caller must first send the announcements of the turn. */
+  /** Calls the functions that were passed to tellLater(). The caller must first send the turn's announcements. */
   tell(): void {
     for (const tell of this.#tellings.splice(0)) tell()
   }

@@ -51,11 +51,11 @@ export type DaemonPorts = {
   readonly sockets: SocketPort
   readonly guardian: GuardianPort
   readonly recorder: Recorder
-  /** Health checks. Without this port, no check has a result. */
+  /** Port of the health checks; absent: no check has a result. */
   readonly checks?: CheckPort
-  /** Notifications. Without this port, no program is notified. */
+  /** Port of the notifications; absent: no program is notified. */
   readonly notify?: NotifyPort
-  /** Address files (`interface: { holding: FILE }`). Without this port, no file names an address. */
+  /** Port of the address files (`interface: { holding: FILE }`); absent: no file names an address. */
   readonly addressFiles?: AddressFilePort
   /** Returns the origin of the configuration and the results of its reloads, for the status only. */
   readonly configuration?: () => ConfigSnapshot
@@ -66,22 +66,22 @@ export type DaemonPorts = {
    * status.
    */
   readonly onGuardianLost?: () => void
-  /** Called with each beat to the guardian, at least every 6 s; never without a guardian. */
+  /** Called each time the engine sends a beat to the guardian, at least every 6 s; never without a guardian. */
   readonly onBeat?: () => void
-  /** Starts a timer; setTimeout by default. */
+  /** Starts a timer; absent: setTimeout. */
   readonly schedule?: Schedule
-  /** Returns a number from 0 to 1; Math.random by default. */
+  /** Returns a random number from 0 to 1; absent: Math.random. */
   readonly random?: () => number
-  /** Memory of installed addresses between two runs of the daemon. By default, no address is remembered. */
+  /** Storage of the installed addresses between two runs of the daemon; absent: no address is remembered. */
   readonly addressMemory?: AddressMemory
-  /** True if the process is new and calls warm() when it has loaded its code. */
+  /** True if the process is new, and will call warm() when it has loaded its code. */
   readonly cold?: boolean
   /**
    * Routers of the configuration, resolved with the links and addresses that `network` returns first. By default
    * start() resolves them.
    */
   readonly resolved?: readonly ResolvedRouter[] | undefined
-  /** Wake-up of the alarm; made from `schedule` by default. */
+  /** Makes the timer that wakes the engine for its alarm; absent: `schedule` makes it. */
   readonly wakeUp?: MakeWakeUp | undefined
 }
 

@@ -20,7 +20,7 @@ export class NodeResolution {
   readonly #files: AddressFiles
   /** Interfaces whose changes can matter to a router; `undefined` means all, because of `interface: auto`. */
   #interfaces: ReadonlySet<string> | undefined
-  /** Addresses that the configuration names for routers to follow. */
+  /** Addresses that the configuration names in `interface: { holding: … }`, whose interfaces routers follow. */
   #followed: readonly Address[]
   /**
    * VIPs that a reload removed and that are still installed. Such a VIP is neither a source address nor a reason to

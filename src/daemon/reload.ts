@@ -61,7 +61,7 @@ export type ReloadPlan = {
 
 /** Facts about the running routers that a reload plan needs. */
 export type Present = {
-  /** Addresses that a removed router still answers for and will remove. */
+  /** Addresses that a router removed by the reload still answers for and will remove. */
   readonly held: ReadonlySet<Address>
   /** Routers that should be on another interface than their present one. */
   readonly elsewhere: ReadonlySet<string>

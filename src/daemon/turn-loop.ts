@@ -29,7 +29,7 @@ export type TurnContext = {
   readonly network: Pick<NetworkPort, 'drain'>
   readonly wakeUp: MakeWakeUp
   readonly recorder: Recorder
-  /** False only in tests: acts on the timer alone, without ground rule 2. */
+  /** False only in tests: the engine then acts on its timer without reading waiting packets first (ground rule 2). */
   readonly drainBeforeExpire: boolean
   /** Called after a turn that changed a state, if every router is in Initialize. */
   readonly onIdle: (now: Millis) => void
@@ -53,7 +53,7 @@ export type TurnParts = {
 }
 
 export class TurnLoop implements Turns {
-  /** Delays of alarms in seconds. */
+  /** Histogram of the delays of the engine's alarms, in seconds. */
   readonly lateness = new Histogram(METRICS.holdfast_engine_timer_lateness_seconds.buckets)
   readonly #context: TurnContext
   readonly #parts: TurnParts
@@ -131,12 +131,12 @@ export class TurnLoop implements Turns {
     this.#alarm.sooner(at)
   }
 
-  /** Stops the alarm. */
+  /** Stops the engine's alarm. */
   stop(): void {
     this.#alarm.set(undefined)
   }
 
-  /** Handles a clock that is late: the engine advertises by itself, as with an alarm. */
+  /** Handles a late clock of the guardian: the engine advertises by itself, as with an alarm. */
   readonly serveCover = (): void => {
     const now = this.#context.clock.now()
     if (this.#parts.clocks.takeLate(now)) this.#serve(now)

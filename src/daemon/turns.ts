@@ -6,10 +6,12 @@ export type Turns = {
   begin(): Millis
   /** Ends a turn that the alarm did not start. */
   endWoken(now: Millis): void
-  /** Ends a turn that changed nothing. Regular work is done, so that the engine is not woken again for this work. */
+  /**
+   * Ends a turn that changed no router. The regular work of the turn is done, so that no wake-up follows for that work.
+   */
   endUnchanged(now: Millis): void
-  /** True if orders of routers wait for the end of the turn. */
+  /** True if orders of routers (packets, address changes) wait for the end of the turn. */
   readonly isBusy: boolean
-  /** Makes sure that the alarm comes at `at` or earlier. */
+  /** Makes sure that the engine's alarm comes at `at` or earlier. */
   alarmBy(at: Millis): void
 }

@@ -66,7 +66,9 @@ export class AddressDuty {
     return sooner(sooner(repairAt, afterthoughtAt), sooner(this.#faultClearAt, restorationsPaused?.until))
   }
 
-  /** Returns the installation of missing addresses that is due in this turn; `undefined` if nothing is due. */
+  /**
+   * Returns the installation of the router's missing addresses that is due in this turn; `undefined` if nothing is due.
+   */
   takeRepair(now: Millis): (() => Act | undefined) | undefined {
     if (this.#keeper.takeAfterthought(now) && !this.#router.holds) return () => this.#removeAgain()
     if (!this.#keeper.takeRepair(now)) return undefined
@@ -75,7 +77,7 @@ export class AddressDuty {
     return undefined
   }
 
-  /** Clears address faults whose time is over. */
+  /** Clears the router's address faults (`addressInstallFailed`, `restorationsPaused`) whose time is over. */
   endFaults(now: Millis): void {
     if (this.#keeper.takePauseEnd(now)) this.#router.setFault('restorationsPaused', false, false, now)
     if (this.#faultClearAt !== undefined && now >= this.#faultClearAt) {
@@ -84,7 +86,7 @@ export class AddressDuty {
     }
   }
 
-  /** Forgets earlier failed installations. */
+  /** Forgets earlier failed installations of the router's addresses, so that the next attempt is not delayed. */
   forgive(now: Millis): void {
     this.#faultClearAt = undefined
     this.#backoff = BACKOFF_FIRST

@@ -30,7 +30,7 @@ export type AddressTarget = {
   readonly wanted: readonly WantedAddress[]
   /** Returns interface and prefix length for an address; `undefined` if the interface does not exist. */
   readonly placeOf: (address: Address) => WantedAddress | undefined
-  /** Seconds after which the kernel removes an address, unless the guardian renews it; `undefined` = never. */
+  /** Seconds after which the kernel removes an address that the guardian does not renew; `undefined`: never. */
   readonly lifetime: number | undefined
   /** False if no guardian renews addresses. Addresses that the kernel has removed are then not installed again. */
   readonly mayAdd: boolean
@@ -84,7 +84,7 @@ export class AddressKeeper {
     this.#doubtedUntil = plus(now, DOUBT)
   }
 
-  /** Returns true once when the second removal of the addresses is due. */
+  /** Returns true once when the second removal of the addresses is due (see doubtRemoval()). */
   takeAfterthought(now: Millis): boolean {
     if (this.#afterthoughtAt === undefined || now < this.#afterthoughtAt) return false
     this.#afterthoughtAt = undefined

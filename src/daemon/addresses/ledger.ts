@@ -13,7 +13,7 @@ export type LedgerEntry = { readonly address: Address; readonly prefixLength: nu
 /** Storage of the ledger that outlives the daemon; the simulator uses a variable. A problem is a text for people. */
 export type AddressMemory = {
   read(): { readonly entries: readonly LedgerEntry[]; readonly problem: string | undefined }
-  /** Replaces the stored list of addresses. Returns immediately, whatever the disk does. */
+  /** Replaces the stored list of VIPs. Returns immediately, however slow the disk is. */
   write(entries: readonly LedgerEntry[]): void
 }
 
@@ -27,7 +27,7 @@ export const NO_MEMORY: AddressMemory = { read: () => ({ entries: [], problem: u
 export class AddressLedger {
   readonly #memory: Pick<AddressMemory, 'write'>
   readonly #entries = new Map<string, LedgerEntry>()
-  /** True if the storage has a list of this run. */
+  /** True if this run of the daemon has stored a list of VIPs. */
   #written = false
 
   constructor(memory: Pick<AddressMemory, 'write'>) {

@@ -73,7 +73,7 @@ export class NetworkView {
     return [...this.#links.values()].filter(({ index, name }) => this.#named.get(name) === index)
   }
 
-  /** Returns where the node has this address: on any interface, with any prefix length. */
+  /** Returns every interface and prefix length with which the node has this address. */
   where(address: Address): readonly PresentAddress[] {
     return this.#byAddress.get(address) ?? []
   }

@@ -31,7 +31,7 @@ export class OwnChanges {
     return kind === 'addressAdded' && this.#expected.get(keyOf(present))?.[0] === 'addressRemoved'
   }
 
-  /** Returns true once for every expected notification, in the order of the changes. */
+  /** Returns true once for every expected notification of the kernel about a change by this daemon. */
   isEcho(kind: Notification, present: PresentAddress): boolean {
     const key = keyOf(present)
     const [next, ...rest] = this.#expectedOf(key, kind, present)

@@ -64,7 +64,10 @@ export class AbsenceDeadline {
     return this.#aliveAt
   }
 
-  /** Starts the deadline: the router gets its addresses now, and its first advertisement follows. */
+  /**
+   * Starts the deadline for the next advertisement: the router gets its addresses now, and its first advertisement
+   * follows.
+   */
   begin(interval: Centis, now: Millis): void {
     this.#priority = undefined
     this.#advertisedAt = now
@@ -72,7 +75,10 @@ export class AbsenceDeadline {
     this.#aliveAt = undefined
   }
 
-  /** Extends the deadline after an advertisement. Not for a release, after which no peer counts on the router. */
+  /**
+   * Extends the deadline after an advertisement of the router. A release (priority 0) does not: no peer counts on the
+   * router then.
+   */
   advertised(priority: number, interval: Centis, now: Millis): void {
     if (this.#absentAt === undefined) return
     const demoted = this.#priority !== undefined && priority < this.#priority
@@ -82,7 +88,7 @@ export class AbsenceDeadline {
     this.#absentAt = plus(now, demoted ? shortPatience(interval) : PATIENCE * centisToMillis(interval))
   }
 
-  /** Extends the deadline after the clock has repeated the last advertisement. */
+  /** Extends the deadline after the guardian's clock has repeated the last advertisement. */
   repeated(interval: Centis, sentAt: Millis): void {
     if (this.#absentAt === undefined || (this.#advertisedAt !== undefined && sentAt <= this.#advertisedAt)) return
     this.#advertisedAt = sentAt

@@ -21,7 +21,10 @@ export type AbsenceContext = {
 
 export class AbsenceWatch {
   readonly #context: AbsenceContext
-  /** Time of the next alarm of the engine. If the engine is late, this time has passed. */
+  /**
+   * Time of the engine's next alarm; `undefined`: no alarm is set. A late engine has not yet handled a time that has
+   * passed.
+   */
   alarmAt: Millis | undefined
   /** Number of executed cleanup plans that were noticed so far. */
   #executions = 0

@@ -75,7 +75,7 @@ function renewalsOf({ held, io, parameters, spec }: Claimant, own: readonly Want
 export type Heading = {
   readonly unit: number
   readonly name: string
-  /** True if there is a guardian that renews lifetimes and checks deadlines. */
+  /** True if a guardian runs, which renews the lifetimes of addresses and checks deadlines. */
   readonly guarded: boolean
   readonly absentAt: Millis | undefined
 }

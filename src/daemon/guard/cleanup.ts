@@ -15,12 +15,12 @@ import { holdsIn } from '../router/held-state.ts'
 import { type Claimant, cleanupPlanOf, planPartOf } from './cleanup-plan.ts'
 
 export type CleanupContext = {
-  /** Returns the name of the plan in the log of the guardian. */
+  /** Returns the name of the cleanup plan in the guardian's log. */
   readonly name: () => string
   readonly members: () => readonly Claimant[]
   readonly runner: Pick<EffectRunner, 'afterSending' | 'afterwards'>
   readonly guardian: GuardianPort
-  /** Takes the rounds that the clock has sent into the deadlines of the members. */
+  /** Extends the members' deadlines by the advertisements that the guardian's clock has sent. */
   readonly readClocks: () => void
 }
 
@@ -29,15 +29,18 @@ export class Cleanup {
   /** True if the guardian is lost. An address that the kernel removes is then not installed again. */
   guardianLost = false
   readonly #context: CleanupContext
-  /** Names of the members that are in the guardian's plan. */
+  /** Names of the members in the plan that the guardian has; empty if it has none. */
   #planned = ''
-  /** True if the guardian would execute the plan when the engine dies. */
+  /** True if the guardian has a plan that it executes when the engine dies. */
   #armed = false
-  /** Deadline that the guardian watches for this group; `undefined` if the guardian watches none. */
+  /**
+   * Time by which the engine must advertise for this group, as the guardian has it; `undefined` if the guardian watches
+   * none.
+   */
   #absentAt: Millis | undefined
-  /** True if the members know of an execution that the guardian has not finished. */
+  /** True if the members know that the guardian executes their plan, and the guardian has not finished. */
   #unacknowledged = false
-  /** True if a member is about to remove addresses. */
+  /** True if a member of the group is about to remove addresses. */
   #removes = false
 
   constructor(unit: number, context: CleanupContext) {
@@ -55,7 +58,7 @@ export class Cleanup {
     return this.#claimants() !== ''
   }
 
-  /** True if the guardian would execute the plan, and has not done so. */
+  /** True if the guardian would execute the plan when the engine dies, and has not executed it yet. */
   get isArmed(): boolean {
     return this.#armed && this.#context.guardian.state(this.unit) === 'armed'
   }
@@ -82,7 +85,7 @@ export class Cleanup {
     return guardian.acknowledge(this.unit)
   }
 
-  /** Returns true once for each execution by the guardian. */
+  /** Returns true once for each execution of the plan by the guardian. */
   noticeExecution(): boolean {
     if (this.#unacknowledged || this.#context.guardian.state(this.unit) !== 'executed') return false
     this.#unacknowledged = true
@@ -128,7 +131,7 @@ export class Cleanup {
     this.moveDeadlineLater()
   }
 
-  /** Gives a changed deadline to the guardian, once in this turn, after all effects. */
+  /** Gives a changed deadline to the guardian once, at the end of this turn, after all effects of the turn. */
   moveDeadlineLater(): void {
     this.#context.runner.afterwards(this.#moveDeadline)
   }
@@ -175,7 +178,7 @@ export class Cleanup {
     return isOurs
   }
 
-  /** Withdraws the plan, because no member still has addresses. */
+  /** Takes the cleanup plan back from the guardian, because no member has addresses any longer. */
   withdraw(): void {
     if (this.#planned === '') return
     this.#planned = ''

@@ -24,7 +24,7 @@ export type ClockDutyContext = {
   readonly guardian: GuardianPort
   readonly routers: () => readonly Router[]
   readonly runner: EffectRunner
-  /** True if the configuration allows clocks. */
+  /** Tells whether the configuration lets the guardian's clock repeat advertisements. */
   readonly isOn: () => boolean
 }
 
@@ -32,7 +32,10 @@ export class ClockDuty {
   readonly #context: ClockDutyContext
   #armed = 0
   #pausedUntil: Millis | undefined
-  /** Time of the first proof that was refused, and of the last one; `undefined` after a proof. */
+  /**
+   * Times of the first and last proof (that the engine has read all packets) which could not be given; `undefined`
+   * after a proof.
+   */
   #unproven: { readonly since: Millis; readonly last: Millis } | undefined
 
   constructor(context: ClockDutyContext) {
@@ -44,7 +47,10 @@ export class ClockDuty {
     return this.#armed
   }
 
-  /** Gives a clock to each router at rest without one. The caller has run all effects of the turn. */
+  /**
+   * Lets the guardian's clock advertise for each router at rest without one. The caller has run all effects of the
+   * turn.
+   */
   settle(now: Millis): void {
     const { guardian, isOn, routers } = this.#context
     const { clock } = guardian
@@ -66,7 +72,7 @@ export class ClockDuty {
     if (isNew) this.#cover(clock)
   }
 
-  /** Returns true if a new clock was started for each member. */
+  /** Starts the clocks of a group of routers. Returns true if a new clock was started for each member. */
   #settleGroup(group: Membership<Router>, mayArm: boolean, now: Millis): boolean {
     const { members } = group
     if (members.some(({ clock }) => clock.isArmed)) group.withdrawClocks()
@@ -89,7 +95,9 @@ export class ClockDuty {
     return cleanup.isArmed && this.#context.runner.idle && members.every((member) => isAtRest(member, now))
   }
 
-  /** Takes back the clocks that are late or have stopped. Returns true if there was one. */
+  /**
+   * Takes the advertisements back from clocks that are late or have stopped. Returns true if there was such a clock.
+   */
   takeLate(now: Millis): boolean {
     const { guardian, routers } = this.#context
     let isLate = false
@@ -104,7 +112,7 @@ export class ClockDuty {
     return isLate
   }
 
-  /** Takes what the clocks have sent into the counters and states of the routers. */
+  /** Adds what the guardian's clock has sent to the counters and states of the routers. */
   read(): void {
     if (this.#armed > 0) for (const router of this.#context.routers()) router.readClock()
   }
@@ -129,7 +137,7 @@ export class ClockDuty {
     return false
   }
 
-  /** Lets the engine be woken when the clocks stop sending. */
+  /** Sets the timer that wakes the engine when the guardian's clock stops sending. */
   #cover(clock: ClockPort): void {
     let nearest: Millis | undefined
     for (const router of this.#context.routers()) nearest = sooner(nearest, router.clock.coverAt())

@@ -43,9 +43,9 @@ export type GuardianWatchContext = {
   readonly guardian: GuardianPort
   readonly schedule: Schedule
   readonly recorder: Pick<Recorder, 'log'>
-  /** Called before each look for which the engine was woken. */
+  /** Called before each test of the guardian for which the engine was woken. */
   readonly onLook: () => void
-  /** Called with each look, at least every LONGEST_WATCHED, for other regular work. */
+  /** Called with each test of the guardian, at least every LONGEST_WATCHED, for other regular work. */
   readonly onBeat?: (() => void) | undefined
   /**
    * Returns the shortest lifetime of the addresses that the guardian renews, in seconds; `undefined` if it renews none.
@@ -62,7 +62,7 @@ export class GuardianWatch {
   readonly #context: GuardianWatchContext
   #cancel: (() => void) | undefined
   #isHeard = false
-  /** True while the port watches the guardian, with this patience. */
+  /** True while the port watches the guardian's beats in place of this class. */
   #isWatched = false
   #patience = 0
   #lookedAt = 0
@@ -73,7 +73,7 @@ export class GuardianWatch {
    * process slept.
    */
   #heardAt = 0
-  /** True if the last look found no sign of life. The guardian then has the time of one more beat. */
+  /** True if the last test found no beat of the guardian. The guardian then has the time of one more beat. */
   #isDoubted = false
   #isBlocked = false
 
@@ -94,7 +94,10 @@ export class GuardianWatch {
     this.#look()
   }
 
-  /** Adopts the lifetimes after a change of state. The guardian may be silent for less time than before. */
+  /**
+   * Adopts the lifetimes of the addresses after a router changed its state. The guardian may then be silent for less
+   * time than before.
+   */
   follow(): void {
     if (this.#cancel !== undefined && this.#isWatched && this.#usualPatience() !== this.#patience) this.#judge()
   }
@@ -104,14 +107,14 @@ export class GuardianWatch {
     this.#cancel = undefined
   }
 
-  /** Looks from a turn that runs anyway, if the next look is due soon. */
+  /** Tests the guardian in a turn that runs for another reason, if the next test is due soon. */
   glance(now: Millis): void {
     if (this.#cancel === undefined || this.#isDoubted || now - this.#lookedAt < SHARE * this.#longest) return
     this.stop()
     this.#judge()
   }
 
-  /** Looks from a wake-up without a turn. Without a watch, the next turn or timer looks. */
+  /** Tests the guardian in a wake-up without a turn, if the port watches. Otherwise the next turn or timer tests. */
   glanceIfWatched(now: Millis): void {
     if (this.#isWatched) this.glance(now)
   }

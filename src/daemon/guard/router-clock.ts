@@ -19,7 +19,7 @@ const GOOD = 100
 /** Rounds that the clock has sent since the last look. */
 export type ClockNews = {
   readonly rounds: number
-  /** Time of the last of these rounds. */
+  /** Time of the last round that the guardian's clock has sent. */
   readonly sentAt: Millis
   readonly interval: Centis
 }
@@ -28,7 +28,7 @@ export type ClockNews = {
 export type MadeOrder = {
   readonly order: ClockOrder
   readonly interval: Centis
-  /** The questions of duplicate address detection; `undefined` if the clock does not send them. */
+  /** Period of duplicate address detection that the clock asks for; `undefined` if the clock does not ask. */
   readonly detection: { readonly period: Millis; readonly every: number } | undefined
   readonly madeFrom: readonly unknown[]
 }
@@ -37,9 +37,9 @@ export class RouterClock {
   readonly slot: number
   readonly #guardian: Pick<GuardianPort, 'clock'>
   #made: MadeOrder | undefined
-  /** Number of rounds and of failed rounds of the slot when the clock was started. */
+  /** Number of sent and of failed rounds in the slot at the time when this clock was started. */
   #before = { failed: 0, sent: 0 }
-  /** Rounds since then that were counted. */
+  /** Number of rounds since the start of this clock that the engine has counted already. */
   #counted = 0
   #rounds = 0
   #failures = 0
@@ -48,14 +48,19 @@ export class RouterClock {
   #pausedUntil: Millis | undefined
   /** Time of the last question of duplicate address detection; `undefined` if the clock has not sent one. */
   #detectedAt: Millis | undefined
-  /** True from a withdrawal until the clock starts again or the guardian watches the deadline itself. */
+  /**
+   * True from the withdrawal of the clock until the clock starts again, or the guardian itself watches the deadline.
+   */
   #isEnded = false
   /**
    * Time until which the first round of an order has to be sent; `undefined` after it. The guardian's timer does not
    * cover an order that it has not received.
    */
   #unconfirmedUntil: Millis | undefined
-  /** Time of the next look at a clock that stayed busy; `undefined` if it is not busy. */
+  /**
+   * Time at which the engine looks again at a clock that stayed busy with a round; `undefined` if the clock is not
+   * busy.
+   */
   #lookAt: Millis | undefined
 
   constructor(slot: number, guardian: Pick<GuardianPort, 'clock'>) {
@@ -81,7 +86,7 @@ export class RouterClock {
     return this.#lookAt ?? this.#unconfirmedUntil
   }
 
-  /** Tells whether the clock has not sent the first round of its order in time. */
+  /** Tells whether the clock failed to send the first round of its order in time. */
   isUnconfirmed(now: Millis): boolean {
     if (this.#unconfirmedUntil === undefined || now < this.#unconfirmedUntil) return false
     // A reading that finds a round confirms the order.
@@ -109,7 +114,7 @@ export class RouterClock {
     return made !== undefined && made.length === values.length && made.every((value, i) => value === values[i])
   }
 
-  /** Starts the clock. Returns false if it is still busy, or if there is none. */
+  /** Starts the clock of this router. Returns false if the clock is still busy, or if there is no clock. */
   arm(made: MadeOrder): boolean {
     const { clock } = this.#guardian
     if (clock === undefined) return false
@@ -125,7 +130,10 @@ export class RouterClock {
     return true
   }
 
-  /** Stops the clock. Returns its new rounds; `undefined` if there are none, or if the clock did not run. */
+  /**
+   * Stops the clock of this router. Returns the rounds that are new; `undefined` without new rounds, or if the clock
+   * did not run.
+   */
   withdraw(): ClockNews | undefined {
     const { clock } = this.#guardian
     if (clock === undefined || this.#made === undefined) return undefined
@@ -156,7 +164,7 @@ export class RouterClock {
     return true
   }
 
-  /** Returns true once after a withdrawal that no new start has followed. */
+  /** Returns true once after a withdrawal of the clock that no new start has followed. */
   takeEnded(): boolean {
     const isEnded = this.#isEnded
     this.#isEnded = false
@@ -173,7 +181,9 @@ export class RouterClock {
     return this.#made !== undefined && this.#look()?.isStopped === true
   }
 
-  /** Keeps the clock from being started for a time, which doubles each time until the clock runs well. */
+  /**
+   * Keeps the clock of this router from being started for a time, which doubles each time until the clock runs well.
+   */
   pause(now: Millis): void {
     this.#pausedUntil = plus(now, this.#pause)
     this.#pause = millis(Math.min(2 * this.#pause, LAST_PAUSE))
@@ -195,7 +205,7 @@ export class RouterClock {
     return this.#latest
   }
 
-  /** Deletes the order, because the router is no longer Active. */
+  /** Deletes the router's order to the clock, because the router is no longer Active. */
   forget(): void {
     this.#guardian.clock?.forget(this.slot)
   }
@@ -205,7 +215,7 @@ export class RouterClock {
     return plus(sentAt, COVER * centisToMillis(interval))
   }
 
-  /** Reads the slot. A reading ends the measurement of the lateness, so each one counts. */
+  /** Reads the router's slot in shared memory. Each reading sets the measured lateness of the clock to 0. */
   #look(): ClockReading | undefined {
     const reading = this.#guardian.clock?.read(this.slot)
     if (reading !== undefined) this.#latest = Math.max(this.#latest, reading.latest)

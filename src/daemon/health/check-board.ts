@@ -31,7 +31,7 @@ const LATE = 100
 
 export class CheckBoard {
   readonly #probes = new Map<string, Probe>()
-  /** Combinations of checks, each after its members. */
+  /** Combinations of checks, by name; each combination comes after its members. */
   #combinations = new Map<string, Combination>()
   #doubtAt: Millis | undefined
   #readUntil: Millis | undefined
@@ -99,7 +99,7 @@ export class CheckBoard {
     return (this.#probes.get(name) ?? this.#combinations.get(name))?.state
   }
 
-  /** Returns the states of the checks as if these probes were down, or up. */
+  /** Returns a function that gives the state of each check as if these probes were down, or up. */
   assuming(countsAs: 'up' | 'down', probes: ReadonlySet<string>): (name: string) => CheckState | undefined {
     const find = (name: string): CheckState | undefined => {
       const state = this.of(name)

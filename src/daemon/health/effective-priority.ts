@@ -52,7 +52,7 @@ export class EffectivePriority {
     this.#tracking = tracking
   }
 
-  /** Adopts the base priority of a reload; the trackers stay the same. */
+  /** Adopts the base priority after a reload that left the trackers the same. */
   rebase(priority: number): void {
     this.#tracking = { ...this.#tracking, priority }
   }

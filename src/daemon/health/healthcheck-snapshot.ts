@@ -47,7 +47,7 @@ export type HealthcheckSnapshot = {
   /** Routers that track the check, and the present effect of the check on each. */
   readonly routers: readonly {
     readonly router: string
-    /** Present contribution of the check to the priority. */
+    /** Present contribution of the check to the priority of this router. */
     readonly adds: number
     /** True if the router tracks the check without a weight: it is in fault while the check is down. */
     readonly required: boolean

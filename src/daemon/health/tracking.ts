@@ -26,7 +26,7 @@ export type Part = {
 
 /** Trackers that a reload removed. They count until the trackers of the new configuration have results. */
 export type Replaced = {
-  /** Contributions of the removed trackers at the time of the reload. */
+  /** Contributions to the priority that the removed trackers had at the time of the reload. */
   readonly parts: readonly Part[]
   /**
    * Health checks of the new trackers that have no result yet. No new tracker counts before each of these checks has a
@@ -40,7 +40,7 @@ export type Lifting = { readonly up: readonly string[]; readonly down: readonly 
 
 export type Tracking = {
   readonly priority: number
-  /** Base priority plus all contributions, before clamping. */
+  /** Base priority plus the contributions of all trackers, before clamping to 1–254. */
   readonly sum: number
   readonly parts: readonly Part[]
   readonly faults: readonly TrackedFault[]

@@ -15,7 +15,7 @@ export class Advertiser {
   readonly failures = new Counters()
   readonly #router: string
   readonly #recorder: Recorder
-  /** Datagrams of the last advertisement that was sent. */
+  /** Datagrams of the last advertisement that was sent; `undefined` before the first one. */
   #sentLast: readonly Datagram[] | undefined
   #encoded: { parameters: Parameters; priority: number; datagrams: readonly Datagram[] } | undefined
 
@@ -46,7 +46,7 @@ export class Advertiser {
     return this.#sentLast !== undefined && this.#sentLast === this.datagrams(parameters, parameters.priority)
   }
 
-  /** Counts the datagrams of rounds that the clock has sent. */
+  /** Counts the datagrams of advertisements that the guardian's clock has sent. */
   repeated(rounds: number): void {
     this.sent.add('advertisement', rounds * (this.#sentLast?.length ?? 0))
   }

@@ -35,7 +35,7 @@ export type Announced = {
   readonly name: string
   readonly family: Family
   readonly addresses: readonly Address[]
-  /** Times of the frames for each address, from the begin of the plan. */
+  /** Times of the announcement frames for each address, from the begin of the plan. */
   readonly at: readonly Millis[]
   readonly refresh: Millis | undefined
   /** Number of frames for each address in a refresh; absent = 1. */
@@ -58,7 +58,7 @@ type Plans = { [reason in Reason]?: AnnouncementPlan }
 const PATIENCE = 50
 
 export class Announcer {
-  /** Number of frames by kind: gratuitousArp, neighborAdvertisement, failed. */
+  /** Number of sent announcement frames by kind: gratuitousArp, neighborAdvertisement, failed. */
   readonly sent = new Counters()
   readonly #plans = new Map<string, Plans>()
   /** Callbacks after the first frame for an address, by name of the router. */

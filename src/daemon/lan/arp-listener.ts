@@ -30,14 +30,14 @@ export type ArpListenerContext = {
    * (arp_ignore 0).
    */
   readonly isOurs: (mac: Mac) => boolean
-  /** `frame` is valid only during the call. */
+  /** Called with each announcement or answer of another host. `frame` is valid only during the call. */
   readonly onAnnouncement: (announcement: HeardAnnouncement, heardAt: Millis, frame: Uint8Array) => void
 }
 
 export class ArpListener {
   readonly #family: Family
   readonly #context: ArpListenerContext
-  /** Returns the present interface, because its MAC may change. */
+  /** Returns the present state of the interface, because its MAC may change. */
   readonly #link: () => Link
   #hears: Hears = 'nothing'
   #socket: FrameSocket | undefined

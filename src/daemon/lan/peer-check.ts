@@ -51,7 +51,10 @@ type RepeatedFrame = { readonly every: number; readonly frame: Uint8Array }
 
 export class PeerCheck {
   readonly #peers = new Map<Address, Peer>()
-  /** Clock that asks each peer, by the VRID of its router. One clock asks for all routers with that peer. */
+  /**
+   * Peers that the guardian's clock asks, with the VRID of the asking router. One router asks a peer for all routers
+   * with it.
+   */
   readonly #repeated = new Map<Address, { readonly vrid: number } & Grid>()
   readonly #answeredAt: (peer: Address) => Millis | undefined
 
@@ -128,12 +131,12 @@ export class PeerCheck {
     })
   }
 
-  /** Takes back the questions of the clock of this router. */
+  /** Takes the questions of this router's clock to peers back, so that the engine asks them. */
   takeBack(vrid: number): void {
     for (const [peer, asked] of this.#repeated) if (asked.vrid === vrid) this.#repeated.delete(peer)
   }
 
-  /** Tells whether clocks ask all these peers. */
+  /** Tells whether the guardian's clock asks all these peers. */
   isRepeated(peers: readonly Address[]): boolean {
     return peers.every((peer) => this.#repeated.has(peer))
   }
@@ -143,7 +146,7 @@ export class PeerCheck {
     return this.#peers.get(peer)?.patience ?? 0
   }
 
-  /** Notes the answers that hear() did not get, because their times are about to be forgotten. */
+  /** Notes the peers' answers that hear() did not get, because the times of these answers are about to be forgotten. */
   noteAnswers(): void {
     for (const peer of this.#peers.keys()) this.#peers.set(peer, this.#asAnswered(peer) ?? NEW)
   }
@@ -155,7 +158,7 @@ export class PeerCheck {
     return { ...known, unansweredSince: this.#nextQuestion(peer, at) }
   }
 
-  /** Returns when the clock asks a peer again, without this file; `undefined` if no clock asks. */
+  /** Returns when the guardian's clock asks a peer again, without the engine; `undefined` if the clock does not ask. */
   #nextQuestion(peer: Address, after: Millis): Millis | undefined {
     const grid = this.#repeated.get(peer)
     return grid && plus(after, grid.period - ((after - grid.first) % grid.period))

@@ -115,7 +115,7 @@ export class Questions {
     this.#peerCheck.takeBack(vrid)
   }
 
-  /** Tells whether clocks ask all peers of the router. */
+  /** Tells whether the guardian's clock asks all peers of the router. */
   isRepeated({ extensions, peers }: Parameters): boolean {
     return extensions.silentActive !== true || this.#peerCheck.isRepeated(peers.map(({ address }) => address))
   }
@@ -165,7 +165,7 @@ export class Questions {
     this.#peerCheck.noteAnswers()
   }
 
-  /** Ends the questions of this segment. The time until the next question does not count as silence. */
+  /** Stops asking on this segment. The time until the next question does not count as silence of a peer. */
   end(): void {
     this.#peerCheck.clear()
   }

@@ -55,7 +55,7 @@ export class Reception {
   readonly #backlog = new Backlog()
   #socket: AdvertisementSocket | undefined
   #overflowed = 0
-  /** Number of lost packets that no event has reported yet. */
+  /** Number of packets dropped by the kernel that no event has reported yet. */
   #unreported = 0
   readonly #lossBucket = new TokenBucket(RATES.packetsLost)
 

@@ -39,7 +39,7 @@ export type SegmentContext = {
   readonly sockets: SocketPort
   readonly view: NetworkView
   readonly recorder: Recorder
-  /** Returns a number from 0 to 1. */
+  /** Returns a random number from 0 to 1. */
   readonly random: () => number
   readonly writer: Writer
   readonly turns: Turns

@@ -12,7 +12,7 @@ import type { Datagram } from './sockets.ts'
  * packets.
  */
 export type CleanupPlan = {
-  /** Number of the unit. A unit is a sync group, or a router without a group. */
+  /** Number of the unit that the message concerns. A unit is a sync group, or a router without a group. */
   readonly unit: number
   readonly name: string
   readonly remove: readonly WantedAddress[]
@@ -47,7 +47,10 @@ export type PlanGuard = {
    * plan has no deadline.
    */
   readonly absentAt?: Millis | undefined
-  /** Time after a missed deadline in which priority 0 is still useful (Skew_Time). Later another node has the VIP. */
+  /**
+   * Milliseconds after a missed deadline in which priority 0 is still useful (Skew_Time). Later another node has the
+   * VIP.
+   */
   readonly grace: Millis
 }
 
@@ -75,36 +78,36 @@ export type ClockRecord = { readonly every?: number } & (
 
 /** Frames that the clock sends for a router, and their times. */
 export type ClockOrder = {
-  /** Number of the router in the memory that engine and guardian share. */
+  /** Number of the router's slot in the memory that engine and guardian share. */
   readonly slot: number
   /** Unit of the cleanup plan that protects the router. */
   readonly unit: number
   readonly family: Family
   readonly vrid: number
   readonly interfaceIndex: number
-  /** Source address of the router. Packets of other sources are news, which stop the clock until the engine has read them. */
+  /** Source address of the router. A packet of another source stops the clock until the engine has read that packet. */
   readonly source: Address
   readonly period: Millis
-  /** Time of the first round. */
+  /** Time at which the clock sends the first round of this order. */
   readonly first: Millis
   /** Time of the last advertisement that the engine has sent. */
   readonly sentAt: Millis
-  /** Records in the order of sending. */
+  /** Frames of a round, in the order of sending. */
   readonly records: readonly ClockRecord[]
 }
 
 export type ClockReading = {
-  /** Time of the last advertisement of the engine or the clock; `undefined` if the slot was never armed. */
+  /** Time of the last advertisement, of the engine or the clock; `undefined` if the slot never had an order. */
   readonly sentAt: Millis | undefined
-  /** Number of rounds that were sent since the memory exists. */
+  /** Number of rounds that the clock has sent for this slot since the shared memory exists. */
   readonly sent: number
-  /** Number of rounds that could not be sent since the memory exists. */
+  /** Number of rounds that the clock could not send for this slot since the shared memory exists. */
   readonly failed: number
-  /** Greatest lateness of a round in milliseconds since the last reading. */
+  /** Greatest lateness in milliseconds with which the clock sent a round since the last reading. */
   readonly latest: number
-  /** True if the clock has stopped by itself. */
+  /** True if the clock has stopped sending for this slot by itself. */
   readonly isStopped: boolean
-  /** True if the clock is sending a round and did not end it in time. */
+  /** True if the clock is sending a round of this slot and did not end the round in time. */
   readonly isBusy: boolean
 }
 
@@ -118,14 +121,14 @@ export type ClockPort = {
    * starts nothing, while the guardian is still sending the frames of an earlier order.
    */
   arm(order: ClockOrder): boolean
-  /** Stops the clock of a router, and waits a few milliseconds for a round that is being sent. */
+  /** Stops the clock of a router, and waits a few milliseconds for the end of a round that is being sent. */
   withdraw(slot: number): ClockReading
   read(slot: number): ClockReading
-  /** Deletes the order of a slot, because its router is removed. */
+  /** Deletes the clock's order for a slot, because the router of the slot is removed. */
   forget(slot: number): void
-  /** Lets the guardian watch the deadline of a unit without a clock again. */
+  /** Lets the guardian itself watch the deadline of a unit again, without the clock. */
   release(unit: number): void
-  /** Wakes the engine at this time, unless the clock sends rounds until then. */
+  /** Wakes the engine at the time `at`, unless the clock sends rounds until then. */
   cover(at: Millis): void
   /**
    * Proves that every packet of the queues was read and that no alarm is overdue. Returns false if that is not so. Then
@@ -149,9 +152,12 @@ export type GuardianPort = {
    * by then: an address may reappear and must be removed again. Also acknowledges an execution of the plan.
    */
   stepDown(unit: number): { readonly executed: boolean; readonly late: boolean }
-  /** Deletes the cleanup plan, after the addresses were removed. Calls stepDown() first if that was not done. */
+  /**
+   * Deletes the cleanup plan of the unit, after its addresses were removed. Calls stepDown() first if that was not
+   * done.
+   */
   withdraw(unit: number): void
-  /** Reports that an advertisement of the unit was sent. From `at` on, this engine counts as absent. */
+  /** Reports to the guardian that an advertisement of the unit was sent. From `at` on, this engine counts as absent. */
   sent(unit: number, at: Millis): void
   /**
    * Returns the state of a cleanup plan. The call is fast enough to be made before and after each batch of address
@@ -191,6 +197,6 @@ export type GuardianPort = {
   readonly guarded: boolean
   /** True while a guardian runs. False if no guardian was started, or the guardian has died. */
   readonly armed: boolean
-  /** Clock for the advertisements; absent without one. */
+  /** Clock of the guardian, which repeats advertisements; absent if the guardian has none. */
   readonly clock?: ClockPort | undefined
 }

@@ -8,9 +8,9 @@ export type Link = {
   readonly name: string
   readonly mac: Mac
   readonly mtu: number
-  /** True if the interface is administratively up (IFF_UP). */
+  /** True if the operator has turned the interface on (IFF_UP). */
   readonly up: boolean
-  /** Carrier (IFF_RUNNING). */
+  /** True if the interface has carrier (IFF_RUNNING). */
   readonly running: boolean
   /**
    * Kind of the device that this interface is a port of: `bridge`, `openvswitch`, `bond`, `team`. That device takes
@@ -35,9 +35,9 @@ export type PresentAddress = {
   readonly deprecated?: boolean
   /** True if the address has no lifetime in the kernel. `undefined` if unknown. */
   readonly permanent?: boolean
-  /** Flags of the address in the kernel (IFA_F_…), shown to people. */
+  /** Flags of the address in the kernel (IFA_F_…), shown to people; absent if unknown. */
   readonly flags?: number
-  /** IPv4: label of the address, by default the name of the interface. `undefined` if unknown. */
+  /** IPv4: label of the address, by default the name of the interface; absent if unknown. */
   readonly label?: string
 }
 
@@ -45,7 +45,7 @@ export type PresentAddress = {
 export type PresentRoute = {
   readonly interfaceIndex: number
   readonly family: Family
-  /** Destination; `undefined` for the default route. */
+  /** Destination of the route; `undefined` for the default route. */
   readonly destination: { readonly address: Address; readonly prefixLength: number } | undefined
   readonly gateway: Address | undefined
   /** Metric of the route (RTA_PRIORITY); 0 if the kernel does not report a metric. Lower is better. */

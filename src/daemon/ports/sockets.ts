@@ -33,7 +33,7 @@ export type ReceivedPacket = {
 
 export type DrainResult = {
   readonly packets: number
-  /** True if the queue was empty at the end of the drain, false if a limit ended the drain. */
+  /** True if the socket's queue was empty at the end of the drain, false if a limit ended the drain. */
   readonly empty: boolean
   /** Number of packets that the kernel has dropped since the last drain because the queue was full. */
   readonly lost: number
@@ -71,11 +71,11 @@ export type AdvertisementSocketOptions = {
    * Source address of sent packets. The socket is bound to this address, so that the address matches the pseudo-header.
    */
   readonly source: Address
-  /** Multicast group to join; `undefined` = unicast only. */
+  /** Multicast group that the socket joins; `undefined`: unicast only. */
   readonly group: Address | undefined
   /** Called while packets wait in the socket, so that the engine drains it soon. */
   readonly onReadable: () => void
-  /** Called after ENETDOWN and similar failures. The socket stays open, and the daemon decides. */
+  /** Called after a failure of the socket such as ENETDOWN. The socket stays open until the daemon closes it. */
   readonly onFailure: (failure: Failure) => void
 }
 
@@ -126,7 +126,7 @@ export type NeighborWatchOptions = {
   readonly interfaceIndex: number
   readonly interfaceName: string
   readonly family: Family
-  /** Called when a neighbor changes to this state. Not called for a new entry that is unresolved. */
+  /** Called when a neighbor's entry in the kernel changes to this state; not for a new entry that is unresolved. */
   readonly onNeighbor: (address: Address, resolution: NeighborResolution) => void
   /** Called when notifications of the kernel were lost, so that the known states may be wrong. */
   readonly onLost: () => void

@@ -30,7 +30,7 @@ export type CheckPort = {
    * immediately. `askedOnceMore` with the same id lists the checks that ran in time.
    */
   askOnceMore(id: number, asked: Asked, within: Millis): void
-  /** Sets the only listener, the engine. */
+  /** Sets the engine's listener for reports of the worker. There is only one. */
   onNews(listener: (news: CheckPortNews) => void): void
   /** Ends all runs of health checks and starts no more. Settles soon, even if a run hangs. */
   stop(): Promise<void>
@@ -47,10 +47,10 @@ export type NotifyPortNews =
  * it dies.
  */
 export type NotifyPort = {
-  /** Announces the lanes that may be posted to from now on. */
+  /** Sets the lanes to which notifications may be posted from now on. */
   set(lanes: readonly Lane[]): void
   post(notification: Notification): void
-  /** Sets the only listener, the engine. */
+  /** Sets the engine's listener for reports of the worker. There is only one. */
   onNews(listener: (news: NotifyPortNews) => void): void
   /** Stops all notify programs and starts no more. */
   stop(): void

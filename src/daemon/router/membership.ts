@@ -11,7 +11,7 @@ export interface Membership<R extends Member> extends Group<R> {
   readonly cleanup: Cleanup
   join(member: R): void
   leave(member: R): void
-  /** Brings members that were joined while running to consistent states. */
+  /** Brings members that joined the group while running to consistent states. */
   settle(now: Millis, reason?: StartReason): void
   shutDown(now: Millis): void
   /**
@@ -24,6 +24,6 @@ export interface Membership<R extends Member> extends Group<R> {
    * event.
    */
   noticeExecution(now: Millis): boolean
-  /** Posts to the members that the guardian has executed their plan. */
+  /** Posts to the members of the group that the guardian has executed their cleanup plan. */
   takeExecution(now: Millis): void
 }

@@ -23,15 +23,18 @@ export class Registry {
   readonly #gapNews: GapNews
   readonly #routers = new Map<string, Router>()
   readonly #departing = new Set<Router>()
-  /** All routers. The list is rebuilt only when a router is added or removed, because every turn reads it. */
+  /**
+   * All virtual routers of this daemon. The list is rebuilt only when a router is added or removed, because every turn
+   * reads it.
+   */
   #all: readonly Router[] = []
   #units = 0
   /** End of the yield of each removed router. A later router of the same name continues the yield. */
   readonly #yields = new Map<string, Millis>()
   #slots = 0
-  /** Numbers of routers for the clock that can be used again. */
+  /** Numbers of slots of the guardian's clock that a new router can use again. */
   readonly #freeSlots: number[] = []
-  /** Numbers of units that can be used again, because the guardian has at most 65 535. */
+  /** Numbers of units that a new group can use again, because the guardian has at most 65 535. */
   readonly #freeUnits: number[] = []
 
   constructor(context: RegistryContext) {

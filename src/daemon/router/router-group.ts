@@ -72,7 +72,7 @@ export class RouterGroup implements Membership<Router> {
     return this.#permitted(stepGroup(this.#members, this.#members.indexOf(member), event, now), now)
   }
 
-  /** Brings members that were joined while running to consistent states. */
+  /** Brings members that joined the group while running to consistent states. */
   settle(now: Millis, reason?: StartReason): void {
     this.withdrawClocks()
     applySteps(this, this.#permitted(settleGroup(this.#members, now, reason), now), now)

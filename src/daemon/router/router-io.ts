@@ -18,7 +18,7 @@ export type HostedRouter = {
   readonly spec: Pick<RouterSpec, 'announce' | 'announceOther' | 'name'>
   readonly parameters: Parameters
   readonly places: AddressPlaces
-  /** Called after the first announcement of an address was sent. */
+  /** Watch of takeovers; its method is called after the first announcement of an address was sent. */
   readonly takeover: { announced(address: Address): void }
 }
 
@@ -26,7 +26,7 @@ export type HostedRouter = {
 export type RepeatedQuestions = {
   readonly before: readonly ClockRecord[]
   readonly after: readonly ClockRecord[]
-  /** Questions of duplicate address detection in `after`; `undefined` if there are none. */
+  /** Period of the questions of duplicate address detection in `after`; `undefined` if `after` has none. */
   readonly detection: { readonly period: Millis; readonly every: number } | undefined
 }
 
@@ -45,7 +45,7 @@ export type RouterIo = AddressIo &
       announce(router: HostedRouter, reason: 'takeover' | 'competingActive', now: Millis): void
       /** Announces these VIPs of the router, because another host has the same addresses. */
       announceOver(router: HostedRouter, addresses: readonly Address[], now: Millis): void
-      /** Announces the node's own address to hosts that could not ask for it while the node was away. */
+      /** Announces the node's own source address to hosts that could not ask for it while the node was away. */
       announceSource(now: Millis): void
       /** Adopts another refresh period or list of addresses of the router. */
       reschedule(router: HostedRouter, now: Millis): void
@@ -62,11 +62,13 @@ export type RouterIo = AddressIo &
        * have reached (docs/adr/0022).
        */
       after(parameters: Parameters, now: Millis): readonly Uint8Array[]
-      /** Returns the questions that the clock sends with the advertisements from `first` on (docs/adr/0086). */
+      /**
+       * Returns the questions that the guardian's clock sends with the advertisements from `first` on (docs/adr/0086).
+       */
       repeated(router: HostedRouter, first: Millis, detectionPeriod: Millis | undefined): RepeatedQuestions
-      /** Takes back the questions of the router's clock to its peers. */
+      /** Takes the questions of the router's clock to its peers back, so that the engine asks them. */
       takeBack(vrid: number): void
-      /** Tells whether clocks ask all peers of a router. */
+      /** Tells whether the guardian's clock asks all peers of a router. */
       isRepeated(parameters: Parameters): boolean
       /** Tells whether all addresses of the router belong on this interface. */
       areHere(router: HostedRouter): boolean
@@ -79,7 +81,7 @@ export type RouterIo = AddressIo &
        * answer counts.
        */
       firstDelay(): number
-      /** Milliseconds of a round of questions. */
+      /** Milliseconds between two rounds of questions. */
       readonly period: Millis
     }
   }

@@ -46,12 +46,12 @@ export type RouterContext = {
   readonly group: Membership<Router>
   readonly runner: EffectRunner
   readonly guardian: GuardianPort
-  /** Number of the router for the clock. */
+  /** Number of the router's slot in the memory shared with the guardian's clock. */
   readonly slot: number
   readonly recorder: Recorder
   readonly takeovers: TakeoverTimes
   readonly gapNews: GapNews
-  /** Called after the network effects of a transition. */
+  /** Called after the network effects of a transition of the router were executed. */
   readonly onTransition: (router: Router, entered: Entered) => void
   /** Called when the health checks that raise the router's priority have to run once more. */
   readonly onAskChecks: (router: Router, within: Millis) => void
@@ -192,7 +192,7 @@ export class Router {
     return this.#state.name === 'Active' && this.#parameters.extensions.silentActive === true
   }
 
-  /** Tells whether the router asks and `peer` may have been Active in the meantime. */
+  /** Tells whether the router asks its peers, and `peer` may have been Active in the meantime. */
   asksBeside(peer: Address): boolean {
     return this.asks && this.#parameters.peers.some(({ address }) => address === peer)
   }
@@ -226,7 +226,10 @@ export class Router {
 
   // Steps --------------------------------------------------------------------------------------------------------------
 
-  /** Adopts the state of a step. Its effects wait for the end of the turn, with the parameters and place of now. */
+  /**
+   * Adopts the state that a step of the state machine returned. The effects wait for the end of the turn, with the
+   * present parameters.
+   */
   apply({ effects, state }: GroupStep, now: Millis): void {
     const before = this.#state
     if (state === before && effects.length === 0) return
@@ -260,14 +263,17 @@ export class Router {
 
   // The clock ----------------------------------------------------------------------------------------------------------
 
-  /** Leaves the advertisements to the clock. Returns false if there is none, or it is busy. */
+  /**
+   * Leaves the router's advertisements to the guardian's clock. Returns false if the clock is busy, or if there is
+   * none.
+   */
   startClock(made: MadeOrder): boolean {
     if (!this.clock.arm(made)) return false
     if (made.detection !== undefined) this.duplicates.repeat(made.detection.period)
     return true
   }
 
-  /** Takes the advertisements back from the clock. Does nothing if the clock does not run. */
+  /** Takes the router's advertisements back from the guardian's clock. Does nothing if the clock does not run. */
   endClock(): void {
     if (!this.clock.isArmed) return
     this.#takeRounds(this.clock.withdraw())
@@ -275,7 +281,7 @@ export class Router {
     this.duplicates.takeBack(this.clock.detectedAt)
   }
 
-  /** Takes what the clock has sent until now into counters and deadlines. */
+  /** Adds what the guardian's clock has sent until now to counters and deadlines. */
   readClock(): void {
     this.#takeRounds(this.clock.read())
   }
@@ -435,7 +441,9 @@ export class Router {
     return this.priority.yieldingUntil === undefined ? this.#adoptPriority('tracking', now) : undefined
   }
 
-  /** Sets the effective priority to 1 until `until`. Posts no event, because the release has the same effect. */
+  /**
+   * Sets the effective priority to 1 until the time `until`. Posts no event, because the release has the same effect.
+   */
   lowerPriority(until: Millis): void {
     this.priority.yieldUntil(until)
     const previous = this.#parameters.priority

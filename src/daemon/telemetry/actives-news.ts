@@ -22,7 +22,9 @@ type Listener = { readonly name: string; readonly title: string; readonly state:
 
 export class ActivesNews {
   readonly #recorder: Recorder
-  /** Limits the log lines. A sender can forge source addresses, and routers can change with every packet. */
+  /**
+   * Limits the log lines about Actives. A sender can forge source addresses, and routers can change with every packet.
+   */
   readonly #bucket = new TokenBucket(RATES.actives)
   /** Last recorded set of Actives; empty while at most one router is Active. */
   #told: Actives = []

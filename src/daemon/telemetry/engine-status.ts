@@ -42,7 +42,7 @@ export type EngineStatusContext = {
   readonly segments: Segments
   readonly board: CheckBoard
   readonly notices: Notices
-  /** Times by which the alarm was late, in seconds. */
+  /** Histogram of the times by which the engine's alarm was late, in seconds. */
   readonly lateness: Histogram
   readonly takeovers: TakeoverTimes
 }

@@ -115,7 +115,7 @@ export class Notices {
     else if (!routers.departing.has(router)) this.#note(router, 'fault', priority)
   }
 
-  /** Notes that a router is removed. */
+  /** Notes that a router is removed, which programs are notified of. */
   removed(router: Router): void {
     if (this.#told.get(router) !== 'stop') this.#note(router, 'removed')
   }

@@ -18,7 +18,7 @@ export type LogRecord = {
   /** Time of the log record in milliseconds since the epoch. */
   readonly time: number
   readonly level: LogLevel
-  /** Code of the event. */
+  /** Code of the event that the log record reports. */
   readonly event: string
   readonly message: string
   readonly fields: LogFields
@@ -37,13 +37,16 @@ export class Recorder {
   #waiting: LogRecord[] = []
   /** Rate limits of log lines by key. */
   readonly #limits = new Map<string, TokenBucket>()
-  /** Returns milliseconds that never go back. A change of the wall clock must not suppress the warnings of a day. */
+  /**
+   * Returns the time of a clock that never goes back, in milliseconds. A change of the wall clock must not suppress
+   * warnings.
+   */
   readonly elapsed: () => number
   readonly #later: Later
   readonly #wall: () => number
-  /** Time before which no rate limit can be removed. Looking for one earlier would only cost time in a flood. */
+  /** Time before which no rate limit can be removed. An earlier search for one would only cost time in a flood. */
   #fullUntil = 0
-  /** Number of lifted rate limits since `since`. */
+  /** Number of rate limits that were removed since `since`. */
   #lifted = { since: Number.NEGATIVE_INFINITY, keys: 0 }
   /** Number of lost log records: the backlog was full, or the reader refused the records. */
   lost = 0

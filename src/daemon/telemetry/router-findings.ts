@@ -51,15 +51,15 @@ export type HeldBack = 'preempt' | 'preemptDelay' | 'margin'
 
 /** The clock of the guardian, which repeats the advertisements of a router at rest (docs/adr/0086). */
 export type ClockSnapshot = {
-  /** True while the clock sends the advertisements. */
+  /** True while the guardian's clock sends the router's advertisements. */
   readonly armed: boolean
   /**
    * Number of rounds that the clock has sent. A round is the router's advertisement, with the ARP questions that are due.
    * The counter of sent advertisements includes the advertisements of these rounds.
    */
   readonly rounds: number
-  /** Number of rounds that the clock could not send. */
+  /** Number of rounds that the guardian's clock could not send. */
   readonly failed: number
-  /** Greatest lateness of a round. */
+  /** Greatest lateness in milliseconds of a round of the guardian's clock. */
   readonly latestMs: number
 }

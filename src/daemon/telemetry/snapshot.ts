@@ -46,7 +46,7 @@ export type RouterSnapshot = {
   readonly tracking: {
     /** Base priority and contributions, before clamping to 1 to 254. Not in force while the router yields. */
     readonly sum: number
-    /** Present contribution to the priority of each tracker with a weight. */
+    /** Present contribution of each tracker with a weight to the router's priority. */
     readonly parts: readonly {
       readonly kind: 'interface' | 'healthcheck'
       readonly name: string
@@ -142,7 +142,10 @@ export type ConfigSnapshot = {
   readonly loadedAt: string
   /** Number of configuration reloads by result. */
   readonly reloads: { readonly ok: number; readonly failed: number }
-  /** Last reload; `null` before the first reload. A failed reload leaves the configuration in force unchanged. */
+  /**
+   * Last reload of the configuration; `null` before the first. A failed reload leaves the configuration in force
+   * unchanged.
+   */
   readonly lastReload: {
     readonly at: string
     readonly ok: boolean

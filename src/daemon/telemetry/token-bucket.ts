@@ -60,7 +60,7 @@ export const RATES = {
 
 export class TokenBucket {
   readonly #every: number
-  /** Largest debt in milliseconds with which a token can still be taken. */
+  /** Largest debt of the bucket, in milliseconds, with which a token can still be taken. */
   readonly #credit: number
   /** Time at which all tokens of the bucket are available. */
   #fullAt = Number.NEGATIVE_INFINITY

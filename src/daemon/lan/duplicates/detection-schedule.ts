@@ -33,7 +33,7 @@ type DetectingRouter = {
 
 export class DetectionSchedule {
   readonly #routers: () => Iterable<DetectingRouter>
-  /** Returns a number from 0 to 1. */
+  /** Returns a random number from 0 to 1. */
   readonly #random: () => number
   /** Last time slot in which questions were sent. */
   #lastStep = Number.NEGATIVE_INFINITY

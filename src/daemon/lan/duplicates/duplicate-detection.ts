@@ -46,7 +46,9 @@ export class DuplicateDetection {
   /** Competing Active to which this router has given its addresses; `undefined` if this router has not given way. */
   #yieldedTo: Address | undefined
   #askedAt: Millis | undefined
-  /** Milliseconds of a round of questions of the clock; `undefined` while the clock does not ask. */
+  /**
+   * Milliseconds between two rounds of questions that the guardian's clock sends; `undefined` while the engine asks.
+   */
   #repeated: Millis | undefined
   readonly #foundAt = new Map<string, Millis>()
   readonly #announcedAt = new Map<Address, Millis>()
@@ -107,17 +109,22 @@ export class DuplicateDetection {
     return this.isOn && this.#repeated === undefined ? this.#detection : undefined
   }
 
-  /** Tells whether the clock can ask, because nothing but the questions is to be done. */
+  /**
+   * Tells whether the guardian's clock can ask in place of the engine, because nothing but the questions is to be done.
+   */
   canBeRepeated(now: Millis): boolean {
     return this.#detection !== undefined && this.isOn && canBeAskedElsewhere(this.#detection, now)
   }
 
-  /** Leaves the questions to the clock (docs/adr/0086), once in a period. */
+  /** Leaves the questions to the guardian's clock, which asks once in a period (docs/adr/0086). */
   repeat(period: Millis): void {
     this.#repeated = period
   }
 
-  /** Takes the questions back. `askedAt` is the time of the clock's last question; `undefined` if it has not asked. */
+  /**
+   * Lets the engine ask again. `askedAt` is the time of the clock's last question; `undefined` if the clock has not
+   * asked.
+   */
   takeBack(askedAt: Millis | undefined): void {
     if (this.#detection !== undefined && askedAt !== undefined && this.#repeated !== undefined) {
       this.#askedAt = askedAt
@@ -128,7 +135,10 @@ export class DuplicateDetection {
 
   // Questions ----------------------------------------------------------------------------------------------------------
 
-  /** Returns the addresses to ask for now. Also handles known duplicate holders that have not answered. */
+  /**
+   * Returns the VIPs for which the router asks the LAN now. Also handles known duplicate holders that have not
+   * answered.
+   */
   takeQuestions(step: DetectionStep, now: Millis): readonly Address[] {
     if (this.#detection === undefined || !this.isOn) return []
     const before = this.#detection
@@ -198,7 +208,7 @@ export class DuplicateDetection {
 
   // Reactions ----------------------------------------------------------------------------------------------------------
 
-  /** Frames with MACs of this node are dropped before (arp-listener.ts). */
+  /** Returns the settings of the detection. Frames with MACs of this node are dropped before (arp-listener.ts). */
   #rules(now: Millis): DetectionRules {
     const { parameters, spec, state } = this.#router
     return {
