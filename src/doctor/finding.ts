@@ -48,7 +48,7 @@ export type Finding = {
   /** Interface or virtual router of the finding; absent if the finding concerns the machine. */
   readonly about?: string
   readonly found: string
-  /** Action that resolves the finding. */
+  /** Action by which the operator can resolve the finding; absent if there is none. */
   readonly advice?: string
 }
 

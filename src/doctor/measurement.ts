@@ -17,14 +17,14 @@ export type PlannedRouter = {
   readonly version: 2 | 3
   readonly priority: number
   readonly intervalMs: number
-  /** Interface of the router; `undefined` if no interface fits the configuration. */
+  /** Interface of the measured router; `undefined` if no interface fits the configuration. */
   readonly interface: string | undefined
-  /** Reason why the router cannot follow its address. */
+  /** Reason why the router cannot follow the address of `interface: { holding: … }`; absent if it can. */
   readonly cannotFollow?: string | undefined
   readonly source: Address | undefined
-  /** Addresses in the router's advertisements. */
+  /** Virtual addresses in the router's advertisements. */
   readonly addresses: readonly Address[]
-  /** All addresses that the router installs. */
+  /** All virtual addresses that the router installs, with those outside of its advertisements. */
   readonly held: readonly HeldAddress[]
   /** True if the router has priority 255 and the addresses are the node's own. */
   readonly owner: boolean
@@ -37,12 +37,12 @@ export type HeldAddress = { readonly address: Address; readonly interface: strin
 
 /** Deadlines of one run of the engine's timer, in milliseconds. */
 export type TimerRun = {
-  /** Scheduling policy, by the kernel's name. */
+  /** Scheduling policy of the process, by the kernel's name. */
   readonly policy: string
-  /** Priority of a real-time policy, otherwise 0. */
+  /** Priority of the process under a real-time policy, otherwise 0. */
   readonly priority: number
   readonly everyMs: number
-  /** Lateness of each deadline, in milliseconds. */
+  /** Lateness with which the timer of each deadline fired, in milliseconds. */
   readonly lateness: readonly number[]
   /** CLOCK_REALTIME minus CLOCK_MONOTONIC at each deadline, in milliseconds. */
   readonly offsets: readonly number[]
@@ -69,11 +69,14 @@ export type MachineState = {
   /** Octets of the receive buffer that the engine requests. With CAP_NET_ADMIN it may exceed the limit. */
   readonly receiveBufferWanted: number
   readonly clockSource: string | undefined
-  /** Share of the measured time in which the hypervisor ran other machines. */
+  /** Share of the measured time, from 0 to 1, in which the hypervisor ran other machines; `undefined` if unknown. */
   readonly stolenShare: number | undefined
-  /** Number of times that the CPU quota stopped the cgroup during the measurement. */
+  /**
+   * Number of times that the CPU quota stopped the cgroup of the process during the measurement; `undefined` if
+   * unknown.
+   */
   readonly throttled: number | undefined
-  /** Milliseconds of the measurement in which a process waited for a CPU (PSI `cpu some`). */
+  /** Milliseconds of the measurement in which a process waited for a CPU (PSI `cpu some`); `undefined` if unknown. */
   readonly pressureMs: number | undefined
   readonly durationMs: number
   /** Nanoseconds added to CLOCK_MONOTONIC in this time namespace. 0 in the time namespace of the machine. */
@@ -103,7 +106,7 @@ export type LanState = {
   readonly mtu: number
   readonly up: boolean
   readonly carrier: boolean
-  /** Kind of device (bridge, bond …) whose port this interface is. */
+  /** Kind of device (bridge, bond …) that has this interface as a port; `undefined` if none has. */
   readonly portOf: string | undefined
   readonly own: readonly OwnAddress[]
   readonly settings: LanSettings
@@ -113,14 +116,14 @@ export type LanState = {
   readonly claims: readonly { readonly address: Address; readonly mac: Mac }[]
   /** Number of ARP or NDP questions for each address. */
   readonly asked: readonly { readonly address: Address; readonly times: number }[]
-  /** IPv4 only. */
+  /** Routes from this node to peers and to routers that were heard, IPv4 only. */
   readonly routes: readonly WayBack[]
 }
 
 /** Route from this node to a peer or to a router that was heard. */
 export type WayBack = {
   readonly address: Address
-  /** Interface of the route by the main table. `undefined` without a route. */
+  /** Interface of the route in the main table; `undefined` without a route. */
   readonly interface: string | undefined
   /**
    * True if the kernel would refuse a packet of that host on this interface. `undefined` if the kernel did not answer.
@@ -131,9 +134,9 @@ export type WayBack = {
 export type OwnAddress = {
   readonly address: Address
   readonly prefixLength: number
-  /** True if duplicate address detection has found another host with the address. */
+  /** True if the kernel's duplicate address detection has found another host with the address. */
   readonly dadFailed: boolean
-  /** True if the preferred lifetime is 0 (IPv6 only). */
+  /** True if the preferred lifetime of the address is 0 (IPv6 only). */
   readonly deprecated: boolean
 }
 
@@ -146,7 +149,7 @@ export type LanSettings = {
 }
 
 export type LanManager = {
-  /** State of NetworkManager for the interface; `undefined` if it does not run or cannot be seen. */
+  /** Whether NetworkManager manages the interface; `undefined` if NetworkManager does not run or cannot be seen. */
   readonly networkManager: ManagerState | undefined
   readonly networkd: ManagerState | undefined
 }
@@ -165,7 +168,10 @@ export type Listening = {
    * reason.
    */
   readonly refused: string | undefined
-  /** True if the test packet or a packet of the daemon passed the output rules. False if not tried, or refused. */
+  /**
+   * True if the test packet or a packet of the daemon passed this node's output rules; false if none was tried, or none
+   * passed.
+   */
   readonly passedOutput: boolean
   /**
    * True if the test packet came back through the input rules. `undefined` if not tried, because a running daemon would
@@ -185,9 +191,9 @@ export type HeardRouter = {
   readonly addresses: readonly Address[]
   readonly group: boolean
   readonly packets: number
-  /** Number of the router's packets that reached a socket. This node dropped the others. */
+  /** Number of the router's packets that reached a socket of this node. The node dropped the other packets. */
   readonly delivered: number
-  /** Reason why every receiver discards the router's packets. */
+  /** Reason why every receiver discards the router's packets; `undefined` if a receiver may accept them. */
   readonly discard: DiscardReason | undefined
 }
 

@@ -15,7 +15,7 @@ import { readEvent } from './event.ts'
 /** State of the journal file. */
 export type JournalSnapshot = {
   readonly file: string
-  /** Reason why the last event is not in the journal file; `null` if it is. */
+  /** Reason why the last event is not in the journal file; `null` if the event is in the file. */
   readonly problem: string | null
   /** Number of events since the start that are in memory but not in the journal file. */
   readonly lost: number
@@ -45,9 +45,9 @@ export type JournalFileOptions = {
   readonly path: string
   /** Limit of both journal files together, in bytes. */
   readonly maxSize: number
-  /** Reports that the file cannot be written. */
+  /** Called with the reason when the journal file cannot be written. */
   readonly onProblem: (message: string) => void
-  /** Reports that the file can be written again, and the number of missing events. */
+  /** Called when the journal file can be written again, with the number of missing events. */
   readonly onGap: (lost: number, why: string) => void
 }
 

@@ -13,26 +13,26 @@ export type Move = {
   readonly addresses: readonly string[]
   readonly from: string | undefined
   readonly to: string | undefined
-  /** Longest possible duration of the takeover in milliseconds, if only a third node received the change. */
+  /** Longest possible duration of the takeover in milliseconds; absent unless only a third node received the change. */
   readonly heardWithin?: number
 }
 
 export type Incident = {
   readonly at: number
   readonly cause: Cause
-  /** Node on which the incident happened. If a VIP moved, this is the new holder. */
+  /** Node on which the incident happened. If a VIP moved, this node is the new holder. */
   readonly node: Node
   /** Virtual router of the incident; `undefined` if the incident concerns the whole node. */
   readonly subject: Subject | undefined
   readonly takeover: (Diagnosis & { readonly event: EventOf<'transition'> }) | undefined
-  /** Move of the addresses; `undefined` if they did not move. */
+  /** Move of the VIPs to another node; absent if the VIPs did not move. */
   readonly move?: Move
   /** Events of the incident, ordered by time. */
   readonly steps: readonly Entry[]
   readonly phases: readonly Phase[]
   /** Time in which two routers were Active, in milliseconds. */
   readonly twoHoldersMs?: number
-  /** Event that the first sentence describes, if it is not the last step. */
+  /** Event that the first sentence about the incident describes; absent: the last step. */
   readonly about?: Entry
   /** Node whose advertisements did not arrive. `undefined` if the journal of that node is missing. */
   readonly sender?: Node | undefined

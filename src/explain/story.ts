@@ -32,7 +32,7 @@ export type StoryOptions = {
   readonly since: number
   /** Peers in the configuration of the reference node. `undefined` if the configuration could not be read. */
   readonly listed?: ListedPeers | undefined
-  /** Journals that could not be read, as text. */
+  /** Text about each journal that could not be read. */
   readonly problems: readonly string[]
 }
 
@@ -57,7 +57,7 @@ export type StoryIncident = {
   /** Routers whose VIPs moved at the same time for the same cause. `steps` has the steps of the first router. */
   readonly routers: readonly string[]
   readonly headline: string
-  /** Number of repetitions of the incident shortly afterwards. `steps` has the steps of the first occurrence. */
+  /** Number of further times that the incident happened shortly afterwards. `steps` has the steps of the first time. */
   readonly again: number
   readonly steps: readonly { readonly at: string; readonly node: string; readonly words: string }[]
   readonly phases: readonly { readonly what: string; readonly ms: number; readonly why?: string }[]

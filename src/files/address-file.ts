@@ -92,7 +92,7 @@ type Watched = { readonly stop: () => void }
 /** Implements the daemon's AddressFilePort. Its reads use the thread pool, and do not keep the process alive. */
 export class WatchedAddressFiles {
   readonly #watched = new Map<string, Watched>()
-  /** Contents of the address files of the configuration that comes next. */
+  /** Contents of the address files that the next configuration names, read before that configuration is in force. */
   #prepared: ReadonlyMap<string, Reading> = new Map()
 
   /**
@@ -104,7 +104,7 @@ export class WatchedAddressFiles {
     this.#prepared = new Map(await Promise.all(added.map(async (file) => [file, await readLater(file)] as const)))
   }
 
-  /** Watches these address files and no others. Returns the contents of the new ones. */
+  /** Watches these address files and no others. Returns the contents of the files that were not watched before. */
   follow(files: readonly string[], onNews: (file: string, reading: Reading) => void): ReadonlyMap<string, Reading> {
     for (const [file, { stop }] of this.#watched) {
       if (files.includes(file)) continue

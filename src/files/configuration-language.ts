@@ -13,7 +13,7 @@ import { surroundingsHere } from './keepalived-source.ts'
 export type KeepalivedReading = {
   /** Name with which `@name` lines are compared; `undefined` for the name of this host. */
   readonly configId: string | undefined
-  /** True if a missing file is an error. */
+  /** True if a missing included file is an error. */
   readonly allFiles: boolean
   /** Keys of the section `api` from the command line. */
   readonly api?: ApiOverride | undefined

@@ -8,9 +8,9 @@ import { dirname } from 'node:path'
 
 export type Question = {
   readonly path: string
-  /** Body of a request, sent as JSON. */
+  /** Body of the request, sent as JSON; absent: no such body. */
   readonly order?: unknown
-  /** Body of a request, sent unchanged. */
+  /** Body of the request as text, sent unchanged; absent: no such body. */
   readonly text?: string
   /** Time limit of the whole answer, in milliseconds. */
   readonly within: number

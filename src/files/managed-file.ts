@@ -23,7 +23,7 @@ export type ManagedFileOptions = {
   readonly onStored: () => void
   /** Writes the file. Rejects with Error. For tests. */
   readonly put?: (path: string, text: string) => Promise<void>
-  /** Milliseconds. */
+  /** Longest time in milliseconds that settled() waits for the file to be written; absent: LONGEST_WAIT. */
   readonly longestWait?: number
   readonly tryAgain?: number
 }
@@ -32,7 +32,7 @@ export class ManagedFile {
   readonly path: string
   readonly #options: ManagedFileOptions
   readonly #put: (path: string, text: string) => Promise<void>
-  /** Text that is not in the file yet. */
+  /** Text that is not written to the file yet; `undefined` if the file is up to date. */
   #wanted: { readonly text: string } | undefined
   #writing: Promise<void> | undefined
   #problem: string | null = null

@@ -12,7 +12,7 @@ export type CheckReport = {
   readonly countsAs: CountsAs
   /** Time since which the check has its current result, by CLOCK_MONOTONIC, which is the same in every thread. */
   readonly since: Millis
-  /** The last run of the check; `undefined` before its first run. */
+  /** Result of the last run of the check; `undefined` before its first run ended. */
   readonly last:
     | {
         readonly at: Millis
@@ -22,7 +22,7 @@ export type CheckReport = {
         readonly latency: Millis
       }
     | undefined
-  /** Integer in a file of weights (VR-TRK-09). */
+  /** Integer in the watched file, if the check is a file of weights (VR-TRK-09); otherwise `undefined`. */
   readonly weight: number | undefined
   /** True if the kernel reports changes as events. Otherwise only the next run of the check notices a change. */
   readonly watched: boolean

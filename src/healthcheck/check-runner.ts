@@ -59,7 +59,7 @@ export class CheckRunner {
   #run: ProbeRun | undefined
   #ended: Promise<void> = Promise.resolve()
   #stopped = false
-  /** Requests that the next run of the check answers. */
+  /** Requests for a result that the next run of the check answers. */
   readonly #asking = new Set<Question>()
   /** True if the current result comes from another target than the check has now. */
   #inherited: boolean

@@ -75,7 +75,7 @@ export class CheckService {
     }
   }
 
-  /** Sends a report of every health check. */
+  /** Sends a report of every health check to the engine. */
   tellAll(): void {
     if (this.#latest === undefined) return
     this.#toldAt = monotonicNow()

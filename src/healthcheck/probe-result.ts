@@ -36,6 +36,6 @@ export type ProbeResult = {
   /** Text for people: what the probe found, and what was expected. */
   readonly detail: string
   readonly latency: Millis
-  /** Integer in a file of weights (VR-TRK-09). */
+  /** Integer that a file of weights contained (VR-TRK-09); absent for other checks. */
   readonly value?: number
 }

@@ -25,7 +25,7 @@ export type EventSource = {
    * Costs little if the event source already watches.
    */
   afterRun(result: ProbeResult): void
-  /** Stops watching. */
+  /** Stops the event source. */
   close(): void
   /** True if the event source watches now. */
   readonly armed: boolean

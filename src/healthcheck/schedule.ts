@@ -22,9 +22,9 @@ export type Schedule = {
    * run follows.
    */
   readonly again: boolean
-  /** Number of further runs at fastInterval after an event, whatever the first run finds. */
+  /** Number of further runs of the check at fastInterval after an event, whatever the first run finds. */
   readonly looks: number
-  /** Number of planned times that passed while the check still ran. */
+  /** Number of planned run times that passed while the check still ran. */
   readonly skipped: number
 }
 

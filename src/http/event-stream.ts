@@ -17,7 +17,7 @@ export type StreamedEvent = {
 
 export type StreamClient = {
   readonly tell: (event: StreamedEvent) => void
-  /** Ends the stream. The client may request a new stream. */
+  /** Ends the event stream to this client. The client may request a new stream. */
   readonly end: () => void
 }
 

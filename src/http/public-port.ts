@@ -35,7 +35,7 @@ type OpenSettings = PortSettings & { readonly listen: Exclude<PortSettings['list
 
 /** Requests of the port to the engine. Each rejects with Error if the engine does not answer in time. */
 export type EngineAccess = {
-  /** Resolves if the engine answers. */
+  /** Asks the engine for a sign of life. Resolves if the engine answers. */
   readonly beat: () => Promise<void>
   readonly events: (wanted: EventQuestion) => Promise<EventPage>
   /** Calls the listener with each event from now on. Returns the function that removes the listener. */

@@ -7,7 +7,10 @@
 /** Milliseconds between an answer and the next query to the same source. */
 export type Pause = {
   readonly atLeast: number
-  /** Upper limit of the pause, so that a slow answer is not followed by a long pause. */
+  /**
+   * Upper limit in milliseconds of the pause between two answers, so that a slow answer is not followed by a long
+   * pause.
+   */
   readonly atMost: number
 }
 

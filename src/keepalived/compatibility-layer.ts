@@ -16,9 +16,9 @@ import { LOG } from '../log/log.ts'
 import type { DumpKind, DumpOrder } from './dump.ts'
 
 export type CompatibilityOptions = {
-  /** File for the process id of the process that takes the signals. */
+  /** Path of the file with the process id of the process that takes the signals; `undefined`: no file. */
   readonly pidFile: string | undefined
-  /** File for the process id of the engine. */
+  /** Path of the file with the process id of the engine; `undefined`: no file. */
   readonly vrrpPidFile: string | undefined
   /** Path of keepalived's command socket. `undefined`: no socket is opened. */
   readonly socket: string | undefined
@@ -33,9 +33,9 @@ export type CompatibilityPorts<Answer> = {
   /** Releases every address until the next reload. */
   readonly standDown: (trigger: string) => Promise<void>
   readonly peerOf: (socket: Socket) => ControlPeer | undefined
-  /** Called when a client without the right to command has been refused. */
+  /** Called when a client of the socket without permission was refused. */
   readonly onRefused: () => void
-  /** Process that takes the signals: the guardian, or the engine without a guardian. */
+  /** Process id of the process that takes the signals: the guardian, or the engine without a guardian. */
   readonly pid: number
 }
 
@@ -50,7 +50,7 @@ export class CompatibilityLayer<Answer> {
   #server: Server | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
-  /** `folder` is the folder of the dumps; keepalived writes them into TMPDIR. */
+  /** Creates the compatibility layer. `folder` is the folder of the dumps; keepalived writes them into TMPDIR. */
   constructor(options: CompatibilityOptions, ports: CompatibilityPorts<Answer>, folder = process.env.TMPDIR ?? '/tmp') {
     this.#options = options
     this.#ports = ports

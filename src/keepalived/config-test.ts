@@ -13,13 +13,13 @@ import { scriptProblems } from '../files/script-problem.ts'
 
 export const TEST_EXIT = {
   ok: 0,
-  /** A keyword has no value. */
+  /** Exit status if a keyword has no value. */
   incomplete: 2,
-  /** The file does not exist, and the caller asked for an error in that case. */
+  /** Exit status if the file does not exist, and the caller asked for an error in that case. */
   missing: 4,
-  /** The file has an error, or a keyword whose effect differs from keepalived's. */
+  /** Exit status if the file has an error, or a keyword whose effect differs from keepalived's. */
   faulty: 5,
-  /** Scripts without enable_script_security. */
+  /** Exit status if the file has scripts without enable_script_security. */
   insecure: 6,
 } as const
 

@@ -32,7 +32,7 @@ export function stateName({ state, faults }: RouterSnapshot): KeepalivedState {
 /** Counters that keepalived has for a virtual router. */
 export type KeepalivedCounts = {
   readonly received: number
-  /** Sent advertisements without those of priority 0. */
+  /** Number of sent advertisements without those of priority 0. */
   readonly sent: number
   /** Number of transitions to Active, and of transitions from Active. */
   readonly begun: number

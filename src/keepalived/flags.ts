@@ -17,7 +17,7 @@ export type Flag = {
   /** `maybe`: the value is part of the same argument, as in -tFILE or --config-test=FILE. */
   readonly value?: 'wanted' | 'maybe'
   readonly handling: Handling
-  /** What the flag does, or why the flag has no effect. */
+  /** Text for the user: the effect of the flag, or the reason why the flag has no effect. */
   readonly says: string
   /** Handling in bin/holdfast: no background, a core dump of the engine, or Node without a guardian, which answers. */
   readonly launcher?: 'foreground' | 'core' | 'answer'

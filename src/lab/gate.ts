@@ -24,7 +24,7 @@ export class Gate {
     this.#table = `netdev gate-${host.name}`
   }
 
-  /** Drops everything in both directions. */
+  /** Drops all frames between the host and the LAN, in both directions. */
   shut(): void {
     this.#load('', '')
   }

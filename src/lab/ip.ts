@@ -32,7 +32,7 @@ export type ShownLink = {
   readonly ifindex: number
   readonly address: string
   readonly flags: readonly string[]
-  /** Index of the other end of a veth. */
+  /** Interface index of the other end of a veth. */
   readonly link_index?: number
   readonly addr_info?: readonly ShownAddress[]
 }

@@ -19,7 +19,7 @@ export class JsonProcess {
   readonly #child: ChildProcess
   readonly #name: string
 
-  /** `take` is called with each line of standard output. */
+  /** Starts the process. `take` is called with each line of its standard output. */
   constructor(site: Site, where: Where, argv: readonly string[], take: (line: Said) => void = () => {}) {
     this.#name = argv.slice(-2).join(' ')
     this.#child = site.spawn(where, argv, { stdio: ['pipe', 'pipe', 'pipe'] })
@@ -47,7 +47,7 @@ export class JsonProcess {
     this.#child.stdin?.write(`${typeof line === 'string' ? line : JSON.stringify(line)}\n`)
   }
 
-  /** Closes its standard input. */
+  /** Closes the standard input of the process. */
   hush(): void {
     this.#child.stdin?.end()
   }

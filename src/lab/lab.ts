@@ -16,11 +16,11 @@ import { eventually, monotonicMs } from './wait.ts'
 export type { Host } from './network.ts'
 
 export type LabOptions = {
-  /** r1, r2, …: 10.77.0.11, 10.77.0.12, … */
+  /** Number of routers: r1, r2, … have the addresses 10.77.0.11, 10.77.0.12, … */
   readonly routers: number
-  /** Further hosts, 10.77.0.2 and up. */
+  /** Names of further hosts, with the addresses 10.77.0.2 and up. */
   readonly clients?: readonly string[]
-  /** Every host has an address of fd00:77::/64 as well, which ends like its IPv4 address. */
+  /** True if every host also has an address of fd00:77::/64, which ends like its IPv4 address. */
   readonly ipv6?: boolean
 }
 
@@ -108,7 +108,7 @@ export class Lab extends Network {
     if (KEPT !== undefined) this.#keepWire()
   }
 
-  /** Captures at the routers' ports, because the bridge itself does not receive unicast. */
+  /** Captures frames at the routers' ports, because the bridge itself does not receive unicast. */
   #keepWire(): void {
     const ports = this.routers.flatMap(({ port }) => ['-i', port, '-f', KEPT_FRAMES])
     const argv = ['dumpcap', '-q', ...ports, '-w', join(this.directory, 'wire.pcapng')]

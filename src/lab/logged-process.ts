@@ -40,7 +40,10 @@ export class LoggedProcess {
   readonly name: string
   readonly #child: ChildProcess
   readonly #listeners = new Set<(line: LoggedLine) => void>()
-  /** File in which its lines are stored too, each with the time of reception (monotonicMs()). */
+  /**
+   * Path of the file that also gets the lines of the process, each with the time of reception (monotonicMs());
+   * `undefined`: no file.
+   */
   readonly #kept: string | undefined
   #exit: Exit | undefined
 
@@ -99,7 +102,7 @@ export class LoggedProcess {
     return childrenOf(this.pid)
   }
 
-  /** Sends a signal. Returns the time. */
+  /** Sends a signal to the process. Returns the time. */
   signal(signal: NodeJS.Signals): number {
     const at = monotonicMs()
     signalQuietly(this.pid, signal)

@@ -12,7 +12,7 @@ export type Site = {
   spawn(where: Where, argv: readonly string[], options?: SpawnOptions): ChildProcess
   /** Folder in which the output of each process is stored; `undefined`: it is not stored. */
   readonly logs?: string | undefined
-  /** The holdfast that is started here; by default that of this package. */
+  /** Path of the holdfast program that is started in the namespaces; absent: that of this package. */
   readonly program?: string
 }
 

@@ -12,15 +12,18 @@ export type Host = {
   readonly name: string
   readonly namespace: string
   readonly address: string
-  /** The bridge's end of the cable. */
+  /** Name of the interface at the bridge's end of the cable. */
   readonly port: string
 }
 
 export type HostPlan = {
   readonly name: string
-  /** IPv4 address of eth0. */
+  /** IPv4 address of the host's eth0. */
   readonly address: string
-  /** A further address with its prefix length, usable immediately without duplicate address detection. */
+  /**
+   * IPv6 address of the host with its prefix length, usable immediately without duplicate address detection; absent:
+   * none.
+   */
   readonly ipv6?: string
 }
 

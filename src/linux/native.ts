@@ -47,9 +47,9 @@ export const FLAG = { truncated: 1, controlTruncated: 2 } as const
  * Node's own errors.
  */
 export type NativeSocket = {
-  /** Metadata records, batch × META_SIZE bytes; receive() writes them. */
+  /** Metadata records of the received packets, batch × META_SIZE bytes; receive() writes them. */
   readonly meta: Uint8Array
-  /** Packets, batch × size bytes; receive() writes them. Packet i begins at i × size. */
+  /** Received packets, batch × size bytes; receive() writes them. Packet i begins at i × size. */
   readonly data: Uint8Array
   setOption(level: number, name: number, value: Uint8Array): void
   bind(sockaddr: Uint8Array): void
@@ -118,15 +118,15 @@ export const WORD = { armed: 1, busy: 2, executed: 4, stopped: 8 } as const
 
 /** Indices of the numbers that slotRead() writes. */
 export const SLOT = {
-  /** CLOCK_MONOTONIC in ms of the last frame. */
+  /** CLOCK_MONOTONIC in ms at which the clock thread sent the slot's last frame. */
   sentAt: 0,
   /** CLOCK_MONOTONIC in ms at which the clock thread read the last packet of another router of the unit; 0 = none. */
   newsAt: 1,
-  /** Rounds since the guardian started. */
+  /** Number of rounds that the clock thread has sent for the slot since the guardian started. */
   sent: 2,
-  /** Failed send calls since the guardian started. */
+  /** Number of failed send calls of the clock thread for the slot since the guardian started. */
   failed: 3,
-  /** Greatest lateness of a round in ms since the slot was read last. */
+  /** Greatest lateness in ms of a round of the slot since the slot was read last. */
   latest: 4,
   word: 5,
 } as const
@@ -146,13 +146,19 @@ export type GuardianWords = {
    * guardian executed the last plan.
    */
   arm(unit: number, patience: number): number
-  /** Disarms the unit, so that the guardian no longer renews its addresses. Returns the word afterwards. */
+  /**
+   * Disarms the unit, so that the guardian no longer renews its addresses. Returns the unit's word in shared memory
+   * afterwards.
+   */
   withdraw(unit: number, patience: number): number
-  /** Clears `executed` in the word of a unit, unless the word stays busy. Returns the word afterwards. */
+  /**
+   * Clears the bit `executed` in the unit's word in shared memory, unless the word stays busy. Returns the word
+   * afterwards.
+   */
   acknowledge(unit: number, patience: number): number
-  /** Sets the deadline of a unit. Returns the deadline before. */
+  /** Sets the deadline of a unit in shared memory. Returns the deadline that the unit had before. */
   deadline(unit: number, at: number): number
-  /** Publishes the time of the engine's beat. Returns the time of the guardian's beat. */
+  /** Writes the time of the engine's beat to shared memory. Returns the time of the guardian's last beat. */
   beat(at: number): number
   /** Returns how many cleanup plans the guardian has begun to execute. */
   executions(): number
@@ -163,9 +169,12 @@ export type GuardianWords = {
    * for the order that is sent next. Returns 0, and leaves the slot withdrawn, while the clock thread keeps it busy.
    */
   slotArm(slot: number, unit: number, sentAt: number): number
-  /** Ends the rounds of a slot. Returns the word afterwards: a busy one may still send the frames of one round. */
+  /**
+   * Ends the clock's rounds for a slot. Returns the slot's word afterwards: if it is busy, the frames of one round may
+   * still be sent.
+   */
   slotWithdraw(slot: number, patience: number): number
-  /** Writes SLOT_SIZE numbers, described by SLOT. Sets the greatest lateness to 0. */
+  /** Writes the SLOT_SIZE numbers of a slot to `out`, in the order of SLOT. Sets the slot's greatest lateness to 0. */
   slotRead(slot: number, out: Float64Array): void
   /**
    * Answers the questions of the clock thread on the event loop, without JavaScript, from now on by these sockets and
@@ -188,7 +197,7 @@ export type NativeAddon = {
   readonly GuardianWords: new (
     descriptor: number,
   ) => GuardianWords
-  /** Throws EMFILE and similar errors if the process cannot have another timer. */
+  /** Watches the guardian's beat. Throws EMFILE and similar errors if the process cannot have another timer. */
   readonly BeatWatch: new (
     words: GuardianWords,
   ) => BeatWatch
@@ -251,7 +260,7 @@ export type Credentials = {
    * Throws EINVAL on the main thread, or if a capability is left.
    */
   dropPrivileges(): void
-  /** Sets PR_SET_DUMPABLE to 0 for the whole process. */
+  /** Forbids core dumps: sets PR_SET_DUMPABLE to 0 for the whole process. */
   forbidDumps(): void
   /**
    * Returns pid and uid of the process that connected to this unix socket, or that listens at its other end

@@ -109,7 +109,7 @@ class KernelNetwork implements NetworkPort {
     this.#requests.close()
   }
 
-  /** The kernel's table changed during every dump. The caller reads the lists again soon. */
+  /** Requests another reading soon if `list` is undefined, because the kernel's table changed during every dump. */
   #lookAgainUnless<T>(list: T | undefined): T | undefined {
     if (list === undefined) {
       this.#lookAgain ??= setTimeout(() => {

@@ -30,7 +30,7 @@ export type IncomingPacket = {
 }
 
 export type ReversePath = {
-  /** Tells whether this node refuses the packet. Returns `undefined` if the kernel gave no answer. */
+  /** Tells whether this node's reverse path filter drops the packet; `undefined` if the kernel gave no answer. */
   refuses(packet: IncomingPacket): boolean | undefined
   close(): void
 }

@@ -7,7 +7,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
 type Definition<Field extends string> = {
   readonly level: LogLevel
-  /** Level in the case that `means` names; absent = the event has one level. */
+  /** Second level of the event, for the case that `means` names; absent: the event has one level. */
   readonly or?: LogLevel
   /** Fields that a line of the event may have. */
   readonly fields: readonly Field[]

@@ -24,7 +24,7 @@ const EVENTS: readonly NotifyEvent[] = ['active', 'backup', 'fault', 'stop', 're
 
 export type NotifyPlan = {
   readonly set: ProgramSet
-  /** For each event, the positions of its programs in the set, in the order of the runs. */
+  /** For each event, the positions in the set of the programs that run, in the order of the runs. */
   readonly runs: Readonly<Record<NotifyEvent, readonly number[]>>
 }
 

@@ -22,7 +22,7 @@ export class NotifyLane {
   readonly #launch: Launch
   readonly #tell: (news: NotifyNews) => void
   #set: ProgramSet
-  /** Set of programs that probably runs next. */
+  /** Set of programs from which the next run of this lane probably comes. */
   #next: ProgramSet
   #programs: LaunchedPrograms
   #waiting: Notification[] = []

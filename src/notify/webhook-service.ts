@@ -29,7 +29,7 @@ export class WebhookService {
   readonly #random: () => number
   readonly #lanes = new Map<string, Lane>()
   #spec: WebhookSpec | undefined
-  /** Lanes in the order of their turns. */
+  /** Lanes with a waiting event, in the order in which they may post. */
   #ready: Lane[] = []
   #underWay = 0
 

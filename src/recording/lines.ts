@@ -94,7 +94,7 @@ export const inputSchema = z.discriminatedUnion('in', [
     config: configLine,
     bearer: z.object({ by: z.string().nullable(), revision: z.string().nullable(), again: z.boolean() }).optional(),
   }),
-  /** An event that another part of the daemon recorded in the journal. */
+  /** Line about an event that another part of the daemon than the engine recorded in the journal. */
   input('fact', { event: eventSchema }),
   // Notifications to the engine.
   input('tick', {}),
@@ -138,9 +138,9 @@ export const inputSchema = z.discriminatedUnion('in', [
     unit: z.int(),
     state: z.custom<PlanState>((value) => value === 'withdrawn' || value === 'armed' || value === 'executed'),
   }),
-  /** Rounds that the clock of a slot has sent. */
+  /** Line about the rounds that the guardian's clock has sent for a slot. */
   input('rounds', { slot: z.int(), reading: roundsLine }),
-  /** Whether the engine could prove that it has read everything. */
+  /** Line that says whether the engine could prove that it has read all packets. */
   input('proof', { given: z.boolean() }),
   input('guardian', { guarded: z.boolean(), executions: z.int() }),
 ])

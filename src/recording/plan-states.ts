@@ -16,7 +16,7 @@ export class PlanStates {
     this.#states.set(unit, state)
   }
 
-  /** Records an armed cleanup plan. `done`: the return value of arm(). */
+  /** Notes that the engine gave the guardian a cleanup plan. `done`: the return value of arm(). */
   armed(unit: number, done: boolean): void {
     if (done) this.set(unit, 'armed')
   }

@@ -9,7 +9,7 @@ import type { ReplayedClocks } from './replayed-clocks.ts'
 export type Playback = {
   readonly clocks: ReplayedClocks
   readonly recorder: Recorder
-  /** Compares an action of the replayed engine with the recording. */
+  /** Compares an action of the replayed engine with the recorded action. */
   did(output: NewOutput): void
   /** Compares an action with the recording, and returns its recorded outcome. */
   outcome<T>(output: NewOutput, read: (answer: unknown) => T): T

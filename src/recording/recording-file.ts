@@ -86,7 +86,7 @@ export class RecordingFile {
     this.#push(text)
   }
 
-  /** Returns false if the disk is so slow that one more line has to be left out. */
+  /** Continues the recording. Returns false if the disk is so slow that one more line has to be left out. */
   #resume(): boolean {
     if (this.#waitingLength > WAITING_LIMIT / 2) {
       this.#dropped++

@@ -43,7 +43,7 @@ export type Replayed = {
   readonly gap: Gap | undefined
   /** Exception that ended the recorded engine and the new engine. */
   readonly crash: string | undefined
-  /** Numbers of replayed inputs from outside of the engine, and of its actions. */
+  /** Number of replayed inputs from outside of the engine; `outputs` is the number of the engine's actions. */
   readonly turns: number
   readonly outputs: number
   /** Recorded events, numbered from 1, also those behind a gap or a difference. */
@@ -61,7 +61,7 @@ export class Replay {
   readonly #recorder: Recorder
   readonly #ports: ReplayedPorts
   #daemon: Daemon | undefined
-  /** True when the comparison is over: at the end, at a gap, at a difference. */
+  /** True when the comparison of engine and recording is over: at the end, at a gap, at a difference. */
   #isOver = false
   #difference: Difference | undefined
   #gap: Gap | undefined

@@ -12,7 +12,7 @@ export class ReplayedClock implements ClockPort {
     this.#playback = playback
   }
 
-  /** Gives the engine a clock that is late. Returns false if the engine does not listen. */
+  /** Wakes the engine as for a late clock of the guardian. Returns false if the engine does not listen. */
   covered(): boolean {
     this.#onCover?.()
     return this.#onCover !== undefined

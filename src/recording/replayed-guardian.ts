@@ -13,17 +13,17 @@ export class ReplayedGuardian implements GuardianPort {
   readonly #playback: Playback
   readonly #states = new PlanStates()
   readonly #last = { guarded: false, executions: 0 }
-  /** Clock of the recorded engine; `undefined` if it had none. */
+  /** Guardian's clock that the recorded engine had; `undefined` if it had none. */
   clock: ReplayedClock | undefined
   #onCall: (() => void) | undefined
-  /** False in recordings of daemons that looked at the guardian themselves. */
+  /** False in recordings of daemons that tested the guardian themselves, without a timer of the port. */
   #watched = false
 
   constructor(playback: Playback) {
     this.#playback = playback
   }
 
-  /** Gives the engine a clock, as the recorded engine had one. */
+  /** Gives the engine a guardian's clock, as the recorded engine had one. */
   startClock(): void {
     this.clock = new ReplayedClock(this.#playback)
   }

@@ -109,7 +109,7 @@ export class Tape {
     return value
   }
 
-  /** Records the time for which the machine was suspended, when it changes. */
+  /** Records the time for which the machine was suspended, if that time has changed. */
   asleep(clock: Clock): Millis {
     const asleep = clock.asleep()
     if (!this.#inside || !this.#isOn) return asleep

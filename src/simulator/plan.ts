@@ -60,12 +60,12 @@ export type PlannedNode = {
   readonly name: string
   /** Daemon of the node. `keepalived`: a model of keepalived. `configuration` is then the name of a keepalived file. */
   readonly daemon: DaemonKind
-  /** Own addresses with prefix lengths. */
+  /** Addresses of the node itself, with prefix lengths. */
   readonly addresses: readonly string[]
   readonly startsAt: number
   /** Millionths by which the node's clock is fast. */
   readonly drift: number
-  /** Name of a file, or a document as in a configuration file. */
+  /** Configuration of the daemon: the name of a file, or a document as in a configuration file. */
   readonly configuration: string | Readonly<Record<string, unknown>>
 }
 

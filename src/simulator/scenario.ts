@@ -34,7 +34,7 @@ export type FaultKind = (typeof FAULT_KINDS)[number]
 
 export type Fault = {
   readonly at: number
-  /** Duration of the fault; 0 = a moment. For a crash, the time until the restart. */
+  /** Duration of the fault in milliseconds; 0 = a moment. For a crash, the time until the restart. */
   readonly ms: number
   readonly kind: FaultKind
   /** Node of the fault; absent: the whole LAN. */
@@ -52,19 +52,19 @@ export type NodeSpec = {
   readonly name: string
   /** Daemon on the node; absent: holdfast. */
   readonly daemon?: DaemonKind
-  /** Own addresses with prefix lengths. */
+  /** Addresses of the node itself, with prefix lengths. */
   readonly addresses: readonly string[]
   /** Millionths by which the node's clock is fast. */
   readonly drift: number
-  /** Time at which the node starts. */
+  /** Time in milliseconds of the simulation at which the node starts. */
   readonly startsAt: number
-  /** A document as in a configuration file. */
+  /** Configuration of the daemon: a document as in a configuration file. */
   readonly config: Readonly<Record<string, unknown>>
 }
 
 export type Scenario = {
   readonly seed: number
-  /** Largest lateness of a timer in ms. */
+  /** Largest lateness in milliseconds with which a timer of a node fires. */
   readonly lateness: number
   readonly nodes: readonly NodeSpec[]
   readonly faults: readonly Fault[]

@@ -29,7 +29,7 @@ export type EndStatus = {
   readonly node: string
   readonly router: string
   readonly state: string
-  /** Effective priority. */
+  /** Effective priority of the virtual router at the end. */
   readonly priority: number
   readonly addresses: readonly string[]
 }
@@ -41,7 +41,7 @@ export type Told = {
   readonly defects: readonly string[]
   /** State of every router at the end. */
   readonly endStatus: readonly EndStatus[]
-  /** Conditions at the end of the simulation that are not met. */
+  /** Text about each condition that should hold at the end of the simulation and does not. */
   readonly ends: readonly string[]
   readonly lines: readonly string[]
   /** Hash of all lines of the simulation, stored or not. */

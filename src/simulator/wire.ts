@@ -55,7 +55,7 @@ export class Wire {
     this.#onChange = onChange
   }
 
-  /** Cuts the path in these directions until the returned function is called. */
+  /** Cuts the paths between stations in these directions, until the returned function is called. */
   cut(cuts: readonly Cut[]): () => void {
     for (const cut of cuts) this.#cuts.add(cut)
     this.#onChange()

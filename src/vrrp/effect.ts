@@ -87,7 +87,7 @@ export type Effect =
       readonly from: StateName
       readonly to: StateName
       readonly reason: TransitionReason
-      /** Source of the packet that caused the transition; `undefined` if no packet caused it. */
+      /** Source address of the packet that caused the transition; `undefined` if no packet caused the transition. */
       readonly peer?: Address | undefined
     }
   /** The state machine discards a valid packet (RFC 9568 §6.4). The state does not change. */

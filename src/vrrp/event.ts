@@ -60,7 +60,10 @@ export type Event =
       readonly kind: 'advertisementReceived'
       readonly source: Address
       readonly advertisement: Advertisement
-      /** Time from which the next deadline is counted. Every packet counts, even an old one (ground rule 2). */
+      /**
+       * Time of reception of the packet, from which the next deadline is counted. Every packet counts, even an old one
+       * (ground rule 2).
+       */
       readonly receivedAt: Millis
     }
   /** Another host sent a gratuitous ARP or Neighbor Advertisement for one of our addresses. */

@@ -234,7 +234,7 @@ export function becomeActive(
 export type BackupEntry = {
   readonly from: StateName
   readonly reason: TransitionReason
-  /** Router that this Backup follows; `undefined` at start, when no Active is known. */
+  /** Active that this Backup follows; `undefined` at the start, while no Active is known. */
   readonly active: HeardActive | undefined
   readonly activeAdverInterval: Centis
   /** True if the holder of the addresses changed just now (minHold in extensions/preemption/fast-preempt.ts). */

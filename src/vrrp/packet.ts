@@ -135,7 +135,7 @@ export function checksumForms(
 }
 
 export type Envelope = ChecksumAddresses & {
-  /** Checksum form for IPv4 in version 3. IPv6 and version 2 have one checksum form each and ignore this field. */
+  /** Form of the checksum for IPv4 in version 3. IPv6 and version 2 have one form each and ignore this field. */
   readonly checksum: ChecksumForm
   /** Authentication of version 2; `undefined` means Auth Type 0. */
   readonly authentication?: Authentication | undefined

@@ -66,9 +66,11 @@ export type CompetingOptions = {
  * extensions are off.
  */
 export type ExtensionOptions = {
-  /** Take over after Skew_Time instead of Active_Down_Interval if the Active lowers its own priority. */
+  /**
+   * True: a Backup takes over after Skew_Time instead of Active_Down_Interval if the Active lowers its own priority.
+   */
   readonly fastPreempt?: boolean
-  /** An Active that loses the election sends one last advertisement. */
+  /** True: an Active that loses the election sends one last advertisement. */
   readonly lastAdvertisement?: boolean
   /**
    * An Active that loses the election keeps answering until the winner announces the addresses, 20 ms at most
@@ -82,20 +84,23 @@ export type ExtensionOptions = {
    * (docs/adr/0007).
    */
   readonly silentActive?: boolean
-  /** Ask the LAN once a second which other host has any of our addresses (docs/adr/0018). */
+  /** True: an Active asks the LAN once a second which other host has any of its addresses (docs/adr/0018). */
   readonly duplicateDetection?: boolean
-  /** Backups of equal priority take over at different times. */
+  /** True: Backups of equal priority take over at different times. */
   readonly stagger?: boolean
-  /** Keep answering after shutdown or yield until the successor advertises (state Leaving). */
+  /** True: after shutdown or yield, a router goes on answering until the successor advertises (state Leaving). */
   readonly leaving?: boolean
   /**
    * A router in Leaving watches all routers that take over from it. If several routers take over, it makes the winner
    * announce again.
    */
   readonly succession?: boolean
-  /** Priority 0 counts only if it comes from the Active last accepted, or if no Active is known. */
+  /**
+   * True: an advertisement with priority 0 counts only if it comes from the Active last accepted, or if no Active is
+   * known.
+   */
   readonly releaseOfActive?: boolean
-  /** An Active advertises a change of its effective priority immediately. */
+  /** True: an Active immediately advertises a change of its effective priority. */
   readonly advertiseChange?: boolean
   /**
    * Between two sync groups of equal priority, the addresses of one member decide for all members (sync-group/tie.ts).
@@ -107,7 +112,7 @@ export type Parameters = {
   readonly vrid: number
   readonly family: Family
   readonly version: 2 | 3
-  /** Effective priority, 1 to 254, or 255 for the address owner. */
+  /** Effective priority of this router, 1 to 254, or 255 for the address owner. */
   readonly priority: number
   /**
    * Handling of the addresses of an owner. `node`, or absent: the addresses belong to the node, as in RFC 9568 §6.1.
@@ -121,15 +126,26 @@ export type Parameters = {
   /** Addresses in the advertisement, all of the router's address family; absent = all addresses (VR-CFG-06). */
   readonly advertised?: readonly Address[] | undefined
   readonly preempt: boolean
-  /** Time for which a Backup follows an Active of lower priority before preempting it (VR-PRE-02); 0 = no delay. */
+  /**
+   * Milliseconds for which a Backup follows an Active of lower priority before preempting it (VR-PRE-02); 0 = no delay.
+   */
   readonly preemptDelay: Millis
-  /** Time after a change of the holder in which fastPreempt is off. */
+  /** Milliseconds after a change of the holder in which fastPreempt is off. */
   readonly minHold: Millis
-  /** Preempt an Active only if our priority is higher by more than this margin; absent = 0, as in the RFC. */
+  /**
+   * Margin by which this router's priority must exceed that of an Active before this router preempts it; absent = 0, as
+   * in the RFC.
+   */
   readonly margin?: number | undefined
-  /** Our priority if every health check that raises our priority had failed; absent = no check raises it. */
+  /**
+   * Priority that this router would have if every health check that raises its priority had failed; absent: no check
+   * raises it.
+   */
   readonly assured?: number | undefined
-  /** Source address of our advertisements. Between routers of equal priority this address decides the election. */
+  /**
+   * Source address of this router's advertisements. Between routers of equal priority this address decides the
+   * election.
+   */
   readonly primaryAddress: Address
   readonly transport: Transport
   /**

@@ -14,16 +14,19 @@ export type Knobs = Reception & {
   readonly checksum: ChecksumForm
   readonly fastPreempt: boolean
   readonly lastAdvertisement: boolean
-  /** Grace period (extensions/grace-period.ts). */
+  /** True: a router that has lost still answers for its addresses for a time (extensions/grace-period.ts). */
   readonly keepUntilClaimed: boolean
   readonly announceOnRival: boolean
-  /** Ask the LAN for our addresses, to find an Active that does not advertise (extensions/silent-active.ts). */
+  /**
+   * True: a router asks the LAN for its addresses, to find an Active that does not advertise
+   * (extensions/silent-active.ts).
+   */
   readonly probeRivals: boolean
-  /** Duplicate address detection: ask the LAN which other host has our addresses. */
+  /** True: an Active asks the LAN which other host has its addresses (duplicate address detection). */
   readonly radar: boolean
   readonly stagger: boolean
   readonly leaving: boolean
-  /** A router in Leaving reminds the winner if several routers took over (extensions/succession.ts). */
+  /** True: a router in Leaving reminds the winner if several routers took over (extensions/succession.ts). */
   readonly remindSuccessor: boolean
   readonly assertOnLower: boolean
   readonly assertSpacing: Millis

@@ -26,7 +26,7 @@ import { advertisedBy, type ChecksumForm, isOwner, type Parameters, type Peer } 
 /** A received packet, as a raw socket of IP protocol 112 delivers it. */
 export type IncomingPacket = {
   readonly family: Family
-  /** Source of an IPv6 packet. For IPv4 the source in the packet's own header is used instead. */
+  /** Source address of an IPv6 packet. For IPv4 the source address in the packet's own header is used instead. */
   readonly source: Address
   readonly destination: Address | undefined
   readonly ttl: number | undefined

@@ -21,7 +21,10 @@ export type HeardActive = {
 
 export type Initialize = {
   readonly name: 'Initialize'
-  /** A router without a fault has `stopped` true. Otherwise the router would have started (extensions/faults.ts). */
+  /**
+   * Faults that keep the router in Initialize. A router without a fault has `stopped` true, otherwise it would have
+   * started (extensions/faults.ts).
+   */
   readonly faults: readonly Fault[]
   /** True before the startup and after the shutdown of a router. */
   readonly stopped: boolean
@@ -33,9 +36,12 @@ export type StillAnswered = { readonly address: Address; readonly offAt: Millis 
 export type Backup = {
   readonly name: 'Backup'
   readonly enteredAt: Millis
-  /** Active_Adver_Interval, learned from the Active (RFC 9568 §6.1). */
+  /**
+   * Active_Adver_Interval: interval that this router learned from the Active's advertisements, in centiseconds (RFC
+   * 9568 §6.1).
+   */
   readonly activeAdverInterval: Centis
-  /** Active_Down_Timer. */
+  /** Active_Down_Timer: time at which this Backup takes over if it receives no advertisement. */
   readonly activeDownAt: Millis
   /** Reason of the takeover if Active_Down_Timer expires. */
   readonly downReason: TransitionReason
@@ -58,20 +64,23 @@ export type Backup = {
    * confirmation the preemption is withdrawn.
    */
   readonly asksChecks?: boolean | undefined
-  /** preemption/preempt-delay.ts: end of the preemption delay; `undefined` while no delay runs. */
+  /** End of the preemption delay (preemption/preempt-delay.ts); `undefined` while no delay runs. */
   readonly preemptAt: Millis | undefined
   /**
    * preemption/margin.ts: true if this router does not preempt because its priority is higher by no more than the
    * margin.
    */
   readonly withinMargin?: boolean | undefined
-  /** lost-packets.ts: true if lost packets have already restarted Active_Down_Timer once. */
+  /** True if packets dropped by the kernel have already restarted Active_Down_Timer once (lost-packets.ts). */
   readonly extended: boolean
   /**
    * grace-period.ts: addresses that a former Active answers for until the winner announces them; absent or not empty.
    */
   readonly stillAnswered?: readonly StillAnswered[]
-  /** sync-group/: time since which this member is ready to be Active but waits for another member of its group. */
+  /**
+   * Time since which this member is ready to be Active but waits for another member of its sync group; absent if it
+   * does not wait.
+   */
   readonly heldSince?: Millis | undefined
 }
 
@@ -88,19 +97,23 @@ export type Answered = {
 export type Active = {
   readonly name: 'Active'
   readonly since: Millis
-  /** Adver_Timer. */
+  /** Adver_Timer: time at which this Active sends its next advertisement. */
   readonly adverAt: Millis
 
   // Extensions:
 
-  /** priority-change.ts: time of the last extra advertisement for a changed priority. */
+  /**
+   * Time of the last extra advertisement for a changed priority (priority-change.ts); `undefined` if there was none.
+   */
   readonly changeSentAt: Millis | undefined
   /**
    * competing-active.ts: routers that got an answering advertisement, and the time of that advertisement. Entries older
    * than the spacing are removed.
    */
   readonly asserted: readonly Answered[]
-  /** competing-active.ts: time of the last announcement because of a competing Active. */
+  /**
+   * Time of the last announcement because of a competing Active (competing-active.ts); `undefined` if there was none.
+   */
   readonly announcedOverAt: Millis | undefined
   /**
    * competing-active.ts: time until which the rate limit of announcements is used up; absent before the first
@@ -112,15 +125,18 @@ export type Active = {
    * answered all the time.
    */
   readonly silentAnswerAt?: Millis | undefined
-  /** sync-group/tie.ts: time at which a tie between groups was first left to another member of the sync group. */
+  /**
+   * Time at which a tie between sync groups was first left to another member of this group (sync-group/tie.ts); absent
+   * without a tie.
+   */
   readonly tiedAt?: Millis | undefined
 }
 
 /** succession.ts: several routers have taken over from a router in Leaving. */
 export type Succession = {
-  /** Time until which further successors may advertise. */
+  /** Time until which further successors of this router in Leaving may advertise. */
   readonly until: Millis
-  /** Times at which the winner is reminded to announce again. */
+  /** Times at which the winning successor is reminded to announce its addresses again. */
   readonly remindAt: readonly Millis[]
 }
 
@@ -129,10 +145,13 @@ export type Leaving = {
   readonly name: 'Leaving'
   readonly reason: 'shutdown' | 'yield'
   readonly until: Millis
-  /** Time at which the second priority 0 is due; `undefined` after it was sent. */
+  /** Time at which the second advertisement with priority 0 is due; `undefined` after it was sent. */
   readonly repeatAt: Millis | undefined
   readonly successor: (HeardActive & { readonly interval: Centis }) | undefined
-  /** succession.ts: race of several successors; absent while there is no race. */
+  /**
+   * Race of several successors that took over from this router in Leaving (succession.ts); absent while there is no
+   * race.
+   */
   readonly succession?: Succession | undefined
   /**
    * Addresses that this router still answers for. `offAt` is `undefined` until the successor advertises or announces.

@@ -36,7 +36,7 @@ export class EngineAnswers {
     if (followed) this.#unfollow = this.#sources.events.listen((event) => post({ kind: 'happened', event }))
   }
 
-  /** Stops sending events: the worker thread has ended, or no longer wants them. */
+  /** Stops sending events to the worker thread, because the thread has ended or no longer wants them. */
   unfollow(): void {
     this.#unfollow()
     this.#unfollow = () => {}

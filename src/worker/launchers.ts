@@ -14,14 +14,14 @@ export const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 export type Programs = Pick<ProgramSet, 'programs' | 'spare' | 'capabilities'> & {
   /** The complete environment of the program: no variable is inherited. */
   readonly environment: Readonly<Record<string, string>>
-  /** User of the program; `undefined`: the user of the daemon. */
+  /** User that runs the program; `undefined`: the user of the daemon. */
   readonly user: User | undefined
 }
 
 export type LauncherPort = {
   /** Starts a launcher. The caller keeps its end of the channel. Throws Error with a `code`. */
   readonly start: (programs: Programs, channel: number, onEnd: () => void) => { end(): void }
-  /** Closes a channel that no process needs. */
+  /** Closes a channel to a launcher that no process needs. */
   readonly closeChannel: (channel: number) => void
 }
 

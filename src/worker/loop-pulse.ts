@@ -34,7 +34,7 @@ export class LoopPulse {
     return this.#asked !== undefined
   }
 
-  /** Notes that the thread has sent a message. */
+  /** Notes that the watched thread has sent a message. */
   hear(now: number): void {
     this.#begun = true
     this.#alive = now

@@ -11,11 +11,11 @@ const LOOK = 3_000
 const LOOK_AGAIN = 500
 
 export type WatchedLoop = {
-  /** Returns the total milliseconds that the loop has waited for events. */
+  /** Returns the total milliseconds that the thread's event loop has waited for events. */
   readonly idle: () => number
-  /** Asks the thread for a beat. */
+  /** Asks the watched thread for a beat. */
   readonly ask: () => void
-  /** Called when the loop hangs. */
+  /** Called when the event loop of the thread hangs. */
   readonly onHang: () => void
 }
 
@@ -31,17 +31,17 @@ export class LoopWatch {
     this.#lookedAt = now
   }
 
-  /** Reports a message of the thread. */
+  /** Reports that the watched thread has sent a message. */
   hear(): void {
     this.#pulse.hear(performance.now())
   }
 
-  /** Looks at the loop, if the last look was long ago. */
+  /** Tests the event loop of the thread, if the last test was long ago. */
   glance(now: number): void {
     if (!this.#pulse.isAsked && now - this.#lookedAt >= LOOK) this.#look(now)
   }
 
-  /** Ends the looks, because the thread has ended. */
+  /** Ends the tests, because the watched thread has ended. */
   end(): void {
     clearTimeout(this.#again)
   }

@@ -40,7 +40,7 @@ export class ThreadPulse {
     this.#timer = undefined
   }
 
-  /** Sets the milliseconds within which the next message must arrive. */
+  /** Sets the milliseconds within which the thread's next message must arrive. */
   #expect(within: number): void {
     this.#doubted = false
     clearTimeout(this.#timer)

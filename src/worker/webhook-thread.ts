@@ -38,9 +38,9 @@ export class WebhookThread {
   readonly #log: WebhookLog
   #spec: WebhookSpec | undefined
   #kinds: ReadonlySet<string> = new Set()
-  /** Waiting events by id, in the order in which they happened. */
+  /** Events that are not delivered yet, by id, in the order in which they happened. */
   readonly #waiting = new Map<string, WebhookDelivery>()
-  /** Events of the present turn, which are posted after the turn. */
+  /** Events of the present turn, which are passed to the worker thread after the turn. */
   #fresh: JournalEvent[] = []
   #running = false
   /** True if the last attempt to post an event failed. */
@@ -75,7 +75,7 @@ export class WebhookThread {
     this.#settle()
   }
 
-  /** Adds an event. The method is called in the middle of a turn, so it must cost almost nothing. */
+  /** Adds an event for the webhook. The method is called in the middle of a turn, so it must cost almost nothing. */
   happened(event: JournalEvent): void {
     if (!this.#kinds.has(event.kind)) return
     this.#fresh.push(event)
@@ -98,7 +98,7 @@ export class WebhookThread {
       this.#tell(LOG.webhookDropped, `${this.#waiting.size} events have not arrived and are dropped`, {})
   }
 
-  /** Returns the state of the webhook; `null` without a URL. */
+  /** Returns the state of the webhook; `null` if no URL is configured. */
   snapshot(): WebhookSnapshot | null {
     if (this.#spec === undefined) return null
     return { to: whereOf(this.#spec), failing: this.#isFailing, waiting: this.#waiting.size, ...this.#counts }

@@ -72,7 +72,7 @@ export class WorkerThread {
     this.#answers = new EngineAnswers(listener)
   }
 
-  /** Opens the HTTP port of the settings, if the configuration has one. */
+  /** Opens the HTTP port of the present settings, if the configuration has one. */
   serve(): void {
     this.#serves = this.#settings.listen !== false
     if (!this.#serves) return
@@ -84,7 +84,7 @@ export class WorkerThread {
     this.#clients.set(client, false)
   }
 
-  /** Sets whether the client needs a worker thread. `onStart` is called when the thread runs, perhaps immediately. */
+  /** Sets whether this client needs a worker thread. `onStart` is called when the thread runs, perhaps immediately. */
   keep(client: WorkerClient, wanted: boolean): void {
     const stayed = this.#clients.get(client)
     this.#clients.set(client, wanted)
@@ -190,7 +190,7 @@ export class WorkerThread {
     return [...this.#clients].flatMap(([client, stays]) => (stays ? [client] : []))
   }
 
-  /** Starts a worker thread if a client needs one and the restart delay is over. */
+  /** Starts a worker thread if a client needs one and the delay after the last restart is over. */
   #ensure(): void {
     if (this.#isNeeded && this.#worker === undefined && this.#timer === undefined) this.#start()
   }

@@ -12,7 +12,7 @@ import type { Datagram } from './sockets.ts'
  * packets.
  */
 export type CleanupPlan = {
-  /** Number of the unit that the message concerns. A unit is a sync group, or a router without a group. */
+  /** Number of the unit that the plan protects. A unit is a sync group, or a router without a group. */
   readonly unit: number
   readonly name: string
   readonly remove: readonly WantedAddress[]

@@ -44,7 +44,10 @@ export type RouterSnapshot = {
   readonly configuredFault: string | null
   readonly priority: { readonly base: number; readonly effective: number }
   readonly tracking: {
-    /** Base priority and contributions, before clamping to 1 to 254. Not in force while the router yields. */
+    /**
+     * Base priority plus the contributions of all trackers, before clamping to 1–254. Not in force while the router
+     * yields.
+     */
     readonly sum: number
     /** Present contribution of each tracker with a weight to the router's priority. */
     readonly parts: readonly {

@@ -18,7 +18,7 @@ export type Question = {
   readonly order: HttpOrder
   readonly bytes: Buffer
   readonly matcher: Matcher | undefined
-  /** True if redirects are followed. The body of a redirect is not read then. */
+  /** True if the check follows redirects. The body of a redirect is not read then. */
   readonly follows: boolean
 }
 

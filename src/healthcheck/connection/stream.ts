@@ -5,7 +5,7 @@
  */
 
 export type StreamEvents = {
-  /** Receives octets, which are valid during the call only. */
+  /** Called with received octets, which are valid during the call only. */
   readonly onBytes: (bytes: Buffer) => void
   /**
    * Called at the end of the stream, or with an error that has a code. Called once, and never during the call that
@@ -17,7 +17,7 @@ export type StreamEvents = {
 export type Stream = {
   /** True if the connection is established, so that the request has been sent. */
   readonly connected: boolean
-  /** Closes the stream. Afterwards no callback is called. May be called again. */
+  /** Closes the stream. Afterwards no callback is called. A second call has no effect. */
   readonly close: () => void
 }
 

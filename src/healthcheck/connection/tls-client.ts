@@ -31,7 +31,10 @@ export class TlsClient {
   #session: Buffer | undefined
   /** Number of the current certificate chain, so that sessions of a former chain are ignored. */
   #generation = 0
-  /** Time at which the session ends. Certificates end by the wall clock, sessions by the monotonic clock. */
+  /**
+   * Time at which the TLS session ends; `undefined` without a session. Certificates end by the wall clock, sessions by
+   * the monotonic clock.
+   */
   #endsAt: Millis | undefined
   #certificatesEnd = Number.POSITIVE_INFINITY
 

@@ -11,12 +11,15 @@ import { type PeerStatus, readPeerStatus } from './peer-status.ts'
 
 export type PeerAnswer = {
   readonly url: string
-  /** Reason why a node does not answer, as text; `null` if it answers. */
+  /** Text why the other node does not answer; `null` if it answers. */
   readonly problem: string | null
   readonly status: PeerStatus | null
   /** Events of the other node's journal, the oldest first. */
   readonly events: readonly JournalEvent[]
-  /** Wall clock of the other node minus that of this node. The error is at most half of the round trip. */
+  /**
+   * Wall clock of the other node minus that of this node, in milliseconds; `null` if not known. The error is at most
+   * half of the round trip.
+   */
   readonly clockOffsetMs: number | null
   readonly roundTripMs: number | null
 }

@@ -16,18 +16,18 @@ export type RouterPlan = {
   /** All virtual addresses, in the order of the configuration. If absent, only `address`. */
   readonly addresses?: readonly string[]
   readonly vrid?: number
-  /** 3 if absent. */
+  /** VRRP version; absent: 3. */
   readonly version?: 2 | 3
   /** Version 2: password of the simple authentication. */
   readonly password?: string
-  /** Multicast if absent. */
+  /** Addresses of the other routers for unicast; absent: multicast. */
   readonly unicastPeers?: readonly string[]
-  /** The host's IPv4 address if absent. */
+  /** Source address for unicast; absent: the host's IPv4 address. */
   readonly unicastSource?: string
-  /** Other routers beside multicast, for holdfast. */
+  /** Addresses of other routers that holdfast knows although it sends multicast. */
   readonly peers?: readonly string[]
   readonly preempt?: boolean
-  /** True for the daemon's own option for real-time priority, 20. */
+  /** True if the daemon gets its own option for real-time priority, with 20. */
   readonly realtime?: boolean
 }
 
@@ -42,11 +42,14 @@ export type Daemon = {
   state(): Promise<string>
   /** Ends the daemon as an operator does (SIGTERM, unless it has a better way). Returns the time. */
   terminate(): number
-  /** Writes the plan as the daemon's file and makes it read that (SIGHUP). Returns the time of the signal. */
+  /**
+   * Writes the plan as the daemon's configuration file and makes the daemon read it (SIGHUP). Returns the time of the
+   * signal.
+   */
   reload(plan: RouterPlan): number
   /** Sends SIGKILL to the process that speaks VRRP. Its parent lives. */
   killEngine(): number
-  /** Sends SIGKILL to all its processes. */
+  /** Sends SIGKILL to all processes of the daemon. Returns the time. */
   killAll(): number
   /** Sends SIGSTOP or SIGCONT to the process that speaks VRRP. */
   freeze(): number

@@ -53,7 +53,7 @@ export class Frr extends DaemonProcess implements Daemon {
   readonly plan: RouterPlan
   readonly #directory: string
   readonly #family: 'v4' | 'v6'
-  /** The zebra of a vrrpd that has ended alone. */
+  /** Process ids of zebra daemons whose vrrpd has ended alone. */
   #left: number[] = []
 
   constructor(lab: Lab, plan: RouterPlan) {

@@ -14,9 +14,9 @@ import { eventually } from '../wait.ts'
 import { DaemonProcess } from './daemon-process.ts'
 
 export type Start = {
-  /** The daemon's runDirectory, which also holds its file. */
+  /** Run directory of the daemon, which also has the configuration file. */
   readonly directory: string
-  /** Content of the file; JSON is YAML. If absent, the file exists already. */
+  /** Content of the configuration file; JSON is YAML. Absent: the file exists already. */
   readonly configuration?: object | string
   /** Further options of `holdfast run`. */
   readonly flags?: readonly string[]
@@ -57,12 +57,12 @@ export class HoldfastProcess extends DaemonProcess {
     this.socket = join(directory, 'holdfast.sock')
   }
 
-  /** Writes the file. The daemon does not read it before a reload. */
+  /** Writes the configuration file. The daemon does not read the file before a reload. */
   write(configuration: object | string): void {
     writeFileSync(this.file, textOf(configuration))
   }
 
-  /** Returns `undefined` while the daemon does not answer. */
+  /** Returns the status of the daemon; `undefined` while the daemon does not answer. */
   snapshot(): Promise<Snapshot | undefined> {
     return snapshotOf(this.socket)
   }

@@ -55,7 +55,10 @@ export class Holdfast extends HoldfastProcess implements Daemon {
   readonly #extra: Extra
   readonly #top: Extra
 
-  /** `options` are arguments of `holdfast run`. `launcher` is the command that starts it. */
+  /**
+   * Creates a holdfast daemon. `options` are arguments of `holdfast run`; `launcher` is the command that starts the
+   * daemon.
+   */
   constructor(
     lab: Lab,
     plan: RouterPlan,

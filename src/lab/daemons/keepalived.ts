@@ -39,9 +39,9 @@ const NEWS = [
 /** A vrrp_script that the instance tracks. */
 export type TrackedScript = {
   readonly name: string
-  /** keepalived splits the command at spaces and uses no shell. */
+  /** Command of the script. keepalived splits the command at spaces and uses no shell. */
   readonly command: string
-  /** Seconds. */
+  /** Time between two runs of the script, in seconds. */
   readonly interval: number
   readonly weight: number
   readonly rise?: number
@@ -121,7 +121,7 @@ export class Keepalived extends DaemonProcess implements Daemon {
   readonly #directory: string
   readonly #scripts: readonly TrackedScript[]
 
-  /** `file`: path of an existing file. */
+  /** Creates a keepalived. `file` is the path of an existing configuration file. */
   constructor(lab: Lab, plan: RouterPlan, scripts: readonly TrackedScript[] = [], file?: string) {
     const directory = join(lab.directory, `keepalived-${plan.host.name}`)
     rmSync(directory, { recursive: true, force: true })
@@ -163,7 +163,7 @@ export class Keepalived extends DaemonProcess implements Daemon {
     return Promise.resolve(STATES[entered.at(-1) ?? 'INIT'] ?? 'Initialize')
   }
 
-  /** Reads the file again. Without a plan, the file stays as it is. */
+  /** Makes keepalived read its file again, after the plan was written. Without a plan, the file stays as it is. */
   reload(plan?: RouterPlan): number {
     if (plan !== undefined)
       writeFileSync(join(this.#directory, 'keepalived.conf'), keepalivedConfig(plan, this.#scripts))

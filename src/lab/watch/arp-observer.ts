@@ -14,7 +14,7 @@ export type Announcement = { readonly at: number; readonly mac: string }
 
 export class ArpObserver {
   readonly claims: Claim[] = []
-  /** Gratuitous ARP for the address. */
+  /** Gratuitous ARP frames that the observer saw for the address. */
   readonly announcements: Announcement[] = []
   readonly #process: ProbeProcess
 

@@ -24,7 +24,7 @@ const FIELDS = {
   vrid: ['vrrp.virt_rtr_id'],
   priority: ['vrrp.prio'],
   centiseconds: ['vrrp.short_adver_int'],
-  /** Version 2. */
+  /** Field with the interval in version 2. */
   seconds: ['vrrp.adver_int'],
   authentication: ['vrrp.auth_type'],
   addresses: ['vrrp.ip_addr', 'vrrp.ipv6_addr'],

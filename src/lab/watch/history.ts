@@ -12,13 +12,13 @@ export type Sight = Span & { readonly holders: readonly string[] }
 /** History of one address. All times are milliseconds on one clock. */
 export type History = {
   readonly address: string
-  /** Nodes that answered, without holes. */
+  /** Nodes that answered, as one list of times without holes. */
   readonly holders: readonly Sight[]
   /** Times without an answer for a client without a neighbour entry, by another question than that of `holders`. */
   readonly unanswered: readonly Span[]
   /** Times without an answer for a client with a neighbour entry. */
   readonly stranded: readonly Span[]
-  /** Times in which the observer itself did not run. */
+  /** Periods in which the observer itself did not run. */
   readonly blind: readonly Span[]
 }
 

@@ -10,7 +10,7 @@ export type HolderAccount = {
   /** Total milliseconds without a holder between the two times. */
   readonly nobody: number
   readonly several: number
-  /** Holders at the end. */
+  /** Nodes that hold the address at the end of the history. */
   readonly holders: readonly string[]
 }
 

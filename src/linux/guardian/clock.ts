@@ -18,9 +18,9 @@ const FIRST_KEY = 0x10000
 
 /** Descriptors of the environment variable HOLDFAST_GUARDIAN_CLOCK. */
 export type ClockDescriptors = {
-  /** Descriptor on which the clock asks for a proof. */
+  /** Descriptor on which the guardian's clock asks the engine for a proof that all packets were read. */
   readonly ask: number
-  /** Timer that fires when the clock has not sent its rounds. */
+  /** Timer that fires when the guardian's clock has not sent its rounds in time. */
   readonly cover: NativeTimer
 }
 
@@ -46,7 +46,7 @@ export type ClockParts = {
   readonly words: GuardianWords
   readonly channel: GuardianChannel
   readonly descriptors: ClockDescriptors
-  /** Timer of the engine's alarm. The engine proves nothing while the alarm is overdue. */
+  /** Timer of the engine's alarm. The engine gives no proof while the alarm is overdue. */
   readonly alarm: Pick<NativeTimer, 'close'>
   readonly sockets: ReadSockets
 }

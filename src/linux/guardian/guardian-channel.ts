@@ -115,7 +115,7 @@ export class GuardianChannel {
     }
   }
 
-  /** Reads from the channel to the guardian: a wake-up without content, the end of the channel, or nothing (EAGAIN). */
+  /** Reads all that the guardian has sent: a wake-up without content, the end of the channel, or nothing (EAGAIN). */
   readCalls(): void {
     if (this.#fd === undefined) return
     try {

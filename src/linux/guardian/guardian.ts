@@ -48,7 +48,7 @@ export type Guardian = GuardianPort & {
    * standard error.
    */
   setLogFormat(format: GuardianLogFormat | undefined): void
-  /** Starts the clock. Does nothing without a guardian that has one. */
+  /** Starts to use the guardian's clock. Does nothing if there is no guardian with a clock. */
   startClock(parts: Pick<ClockParts, 'alarm' | 'sockets'>): void
   /**
    * Closes the engine's end of the channel. The guardian then executes every armed cleanup plan immediately. May be

@@ -140,17 +140,17 @@ function dropGroup(group: readonly PresentAddress[]): readonly Instruction[] {
 
 export class RepeatFilter {
   readonly #attach: (program: Uint8Array) => void
-  /** Flags of the last report of each address. */
+  /** Flags in the kernel's last report of each address. */
   readonly #reported = new Map<string, number | undefined>()
   readonly #dropped = new Map<string, PresentAddress>()
   #isChanged = false
 
-  /** `attach` sets the filter of the socket. Until then nothing is dropped. */
+  /** Creates a filter that drops nothing yet. `attach` sets the filter of the socket. */
   constructor(attach: (program: Uint8Array) => void) {
     this.#attach = attach
   }
 
-  /** Notes a report that the socket has received. */
+  /** Notes a report about an address that the socket has received. */
   note(kind: 'address' | 'addressGone', present: PresentAddress): void {
     const key = keyOf(present)
     const isRepeat = kind === 'address' && present.flags !== undefined && this.#reported.get(key) === present.flags
@@ -163,7 +163,7 @@ export class RepeatFilter {
     }
   }
 
-  /** Sets the filter, if a report since the last call has changed it. */
+  /** Sets the filter of the socket, if a report since the last call has changed the filter. */
   settle(): void {
     if (!this.#isChanged) return
     this.#isChanged = false
@@ -197,7 +197,7 @@ export class RepeatFilter {
     if (this.#dropped.size > 0 && steps.some((step) => this.#dropped.has(keyOf(step)))) this.forget()
   }
 
-  /** Forgets all reports, because the kernel has dropped some of them. */
+  /** Forgets all reports about addresses, because the kernel has dropped some of them. */
   forget(): void {
     this.#reported.clear()
     this.#isChanged = this.#dropped.size > 0

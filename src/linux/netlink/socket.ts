@@ -177,11 +177,13 @@ class Requests implements RequestSocket {
 }
 
 export type MonitorSocket = {
-  /** Calls `onReadable` whenever a message is queued. */
+  /** Calls `onReadable` whenever a netlink message is queued. */
   start(onReadable: () => void): void
-  /** Returns the queued messages. `lost`: the kernel dropped notifications, and the queue was empty afterwards. */
+  /**
+   * Returns the queued netlink messages. `lost`: the kernel dropped notifications, and the queue was empty afterwards.
+   */
   take(): { readonly messages: readonly NetlinkMessage[]; readonly lost: boolean }
-  /** Announces steps of the engine, whose reports must not be taken for repeats. */
+  /** Notes address changes of the engine, so that the kernel's reports about them are not dropped as repeats. */
   expect(steps: readonly AddressStep[]): void
   close(): void
 }

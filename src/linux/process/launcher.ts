@@ -14,7 +14,7 @@ export type LaunchedPrograms = {
   readonly environment: Readonly<Record<string, string>>
   /** User of the programs; `undefined` = the user of this process. */
   readonly user: { readonly uid: number; readonly gid: number } | undefined
-  /** True if processes that a program leaves behind stay after the program has ended by itself. */
+  /** True if processes that a program leaves behind may stay after the program has ended by itself. */
   readonly spare: boolean
   /**
    * `keep`: the launcher keeps the capabilities of this process, unless `user` is neither the user of this process nor

@@ -169,7 +169,7 @@ class BindingSocket implements PackageSocket {
   readonly #pending = new Uint8Array(4)
   #length = 0
   #dropped = 0
-  /** The kernel reports the number of dropped packets (SO_MEMINFO). */
+  /** True while the kernel reports the number of dropped packets (SO_MEMINFO). */
   #counts = true
   #source = ''
   #isScheduled = false

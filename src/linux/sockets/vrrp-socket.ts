@@ -127,7 +127,7 @@ class Senders {
 }
 
 type ReadingOptions = AdvertisementSocketOptions & {
-  /** List of the sockets that the process reads. */
+  /** List of all sockets that the process reads. */
   readonly read: ReadSockets
 }
 

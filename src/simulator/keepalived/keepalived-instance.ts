@@ -29,7 +29,7 @@ export type InstanceSettings = {
   readonly onCompetingActive: readonly Block[]
   /** False if the file has lower_prio_no_advert. */
   readonly answersLowerPriority: boolean
-  /** higher_prio_send_advert. */
+  /** True if the file has higher_prio_send_advert: the instance advertises once more when it gives way. */
   readonly lastAdvertisement: boolean
 }
 export type Block = { readonly after: number; readonly copies: number }

@@ -130,7 +130,7 @@ export class KeepalivedNode extends Machine {
     return { interfaces: [{ name: this.#context.interfaceName, mtu: 1500, addresses }] }
   }
 
-  /** SIGTERM: sends priority 0 and removes the addresses immediately. */
+  /** Sends SIGTERM to keepalived, which sends priority 0 and removes the addresses immediately. */
   terminate(): void {
     if (this.#parent === undefined) return
     this.#isEnding = true
@@ -160,7 +160,7 @@ export class KeepalivedNode extends Machine {
     if (this.#parent === 'runs' && this.#life === undefined) this.#startChild()
   }
 
-  /** The kernel notifies the VRRP process, which leaves. */
+  /** Kills keepalived's parent process. The kernel notifies the VRRP process, which leaves. */
   killGuardian(): void {
     if (this.#parent === undefined) return
     this.#context.note(this.name, 'its parent process is killed')
@@ -217,7 +217,7 @@ export class KeepalivedNode extends Machine {
 
   // Orders ---------------------------------------------------------------------------------------------------------
 
-  /** SIGHUP. */
+  /** Sends SIGHUP to keepalived, which reads its file again. */
   reload(config: Config): void {
     this.#config = config
     const life = this.#life
@@ -226,10 +226,10 @@ export class KeepalivedNode extends Machine {
     this.#arm(life)
   }
 
-  /** keepalived has no order to yield. */
+  /** Does nothing, because keepalived has no order to yield. */
   yield(): void {}
 
-  /** Scripts notice the change at their next run. */
+  /** Sets whether services are up. keepalived's scripts notice the change at their next run. */
   setService(isWell: boolean, checks?: readonly string[]): void {
     if (checks === undefined) this.#serviceIsWell = isWell
     for (const check of checks ?? []) {

@@ -27,7 +27,7 @@ const TTL = 255
 export type Speaker = Pick<ResolvedRouter, 'parameters'> & {
   /** True with v3_checksum_as_v2: the instance sends the checksum without pseudo-header, and verifies no checksum. */
   readonly messageOnly: boolean
-  /** check_unicast_src. */
+  /** True with check_unicast_src: only packets of listed peers are accepted. */
   readonly onlyListed: boolean
 }
 

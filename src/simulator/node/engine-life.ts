@@ -46,9 +46,9 @@ export type LifeOptions = {
   readonly memory: AddressMemory
   readonly send: (carried: Carried) => void
   readonly isWell: (check: string) => boolean
-  /** Called when an input for the engine has come. */
+  /** Called when an input for the engine has arrived. */
   readonly wake: () => void
-  /** Runs the engine. */
+  /** Runs `act` as one turn of the engine. */
   readonly turn: (act: () => void) => void
   readonly later: Later
 }

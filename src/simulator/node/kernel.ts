@@ -32,14 +32,14 @@ const COARSE = 100
 type Installed = { readonly present: PresentAddress; end: Cancel | undefined }
 
 export type KernelContext = {
-  /** Name of the node's one interface. */
+  /** Name of the only interface of the simulated node. */
   readonly interfaceName: string
   readonly timers: Timers
-  /** True if lifetimes of addresses end. */
+  /** True if the simulated kernel removes addresses whose lifetime has ended. */
   readonly expires: boolean
   /** Sends a frame of the kernel itself. */
   readonly send: (frame: Uint8Array) => void
-  /** Called when a notification waits. */
+  /** Called when a notification for the daemon waits. */
   readonly onNews: () => void
   /** Called when the set of installed addresses may have changed. */
   readonly onChange: () => void

@@ -19,11 +19,11 @@ export class LocalClock {
   /** Virtual milliseconds for which the node stood still without noticing it. */
   #stood = 0
   #stoodSince: number | undefined
-  /** CLOCK_BOOTTIME minus CLOCK_MONOTONIC. */
+  /** CLOCK_BOOTTIME minus CLOCK_MONOTONIC of the node, in milliseconds. */
   #asleep = 0
   #wallOffset = EPOCH
 
-  /** `rate` of the clock: 1 = right. */
+  /** Creates the clock of a simulated node. `rate`: 1 = the clock is right. */
   constructor(time: VirtualTime, rate: number) {
     this.#time = time
     this.#rate = rate

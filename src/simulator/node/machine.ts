@@ -36,7 +36,7 @@ export type RouterStatus = {
   readonly router: string
   /** State of a router with RFC 9568's name. */
   readonly state: string
-  /** Effective priority. */
+  /** Effective priority of the virtual router. */
   readonly priority: number
   readonly addresses: readonly string[]
   readonly faults: readonly string[]
@@ -53,7 +53,7 @@ export abstract class Machine implements Station {
   #powered = true
   #halted = false
 
-  /** `expires`: lifetimes of addresses end by themselves. */
+  /** Creates a node. `expires`: the kernel removes addresses whose lifetime has ended. */
   constructor(name: string, position: number, context: MachineContext, expires: boolean) {
     this.name = name
     this.position = position

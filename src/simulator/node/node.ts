@@ -30,7 +30,7 @@ export class SimulatedNode extends Machine {
   #polling = false
   #startsAgain = false
   #tell: (() => void) | undefined
-  /** Content of the ledger in the run directory. */
+  /** Content of the ledger (list of installed VIPs) in the node's run directory. */
   #memory: readonly LedgerEntry[] = []
 
   constructor(name: string, position: number, context: NodeContext) {
@@ -95,7 +95,7 @@ export class SimulatedNode extends Machine {
     this.#turn(() => life.orders.start())
   }
 
-  /** SIGTERM. */
+  /** Sends SIGTERM to the engine, which stops in good order. */
   terminate(): void {
     const life = this.#life
     if (life === undefined || this.#frozen) return
@@ -103,7 +103,7 @@ export class SimulatedNode extends Machine {
     this.#turn(() => void life.orders.stop())
   }
 
-  /** SIGKILL of the engine, which its guardian notices. */
+  /** Sends SIGKILL to the engine. Its guardian notices the death. */
   killEngine(): void {
     if (this.#life === undefined) return
     this.#context.note(this.name, 'its engine is killed')
@@ -112,13 +112,13 @@ export class SimulatedNode extends Machine {
     this.#context.time.after(NOTICED, () => guardian?.engineGone())
   }
 
-  /** SIGKILL of the guardian: the engine notices it and leaves. */
+  /** Sends SIGKILL to the guardian. The engine notices the death and leaves. */
   killGuardian(): void {
     this.#context.note(this.name, 'its guardian is killed')
     this.#guardian?.kill()
   }
 
-  /** SIGKILL of engine and guardian: the kernel goes on answering until the lifetime of the addresses ends. */
+  /** Sends SIGKILL to engine and guardian. The kernel goes on answering until the lifetime of the addresses ends. */
   killBoth(): void {
     this.#context.note(this.name, 'engine and guardian are killed')
     this.#guardian?.leave()

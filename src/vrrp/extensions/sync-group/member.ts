@@ -23,7 +23,10 @@ export type Member = {
 /** A member while its group handles one event: its state and its effects so far. */
 export type Moving = Pick<Member, 'name' | 'state' | 'parameters'> & {
   readonly effects: readonly Effect[]
-  /** A function, because most events of a group with 255 members concern one member only. */
+  /**
+   * Tells whether the member's link is up. A function, because most events of a group with 255 members concern one
+   * member.
+   */
   readonly canSend: () => boolean
 }
 
