@@ -1,4 +1,4 @@
-/** Addresses as text, as octets and as members of networks agree, for any octets. */
+/** Three forms of an IP address agree for any octets: the text, the octets, and the member of a network. */
 import fc from 'fast-check'
 import ipaddr from 'ipaddr.js'
 import { expect, test } from 'vitest'
@@ -13,7 +13,7 @@ import {
 } from '../../src/wire/address.ts'
 import { forAll } from '../support/for-all.ts'
 
-/** Zeros occur often and in runs, because the text leaves runs of zeros out. */
+/** Octets of an address. Zeros occur often and in runs, because the text leaves runs of zeros out. */
 const octet = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.constantFrom(0xff, 0xfe, 0x80), fc.nat(255))
 const octets = (length: number) =>
   fc
@@ -44,7 +44,7 @@ test('a prefix contains the same addresses as in another library', () => {
       fc.record({ a: octets(length), b: octets(length), shared: fc.nat(8 * length), prefix: fc.nat(8 * length) }),
     )
   forAll(1000, [pair], ({ a, b, shared, prefix }) => {
-    // Without this, random addresses never lie in a long prefix.
+    // Without this rule, random addresses never lie in a network with a long prefix.
     const near = b.map((value, i) => (8 * i < shared ? (a[i] ?? 0) : value))
     const [left, right] = [ipaddr.parse(addressFromBytes(a)), ipaddr.parse(addressFromBytes(near))]
     expect(sameNetwork(a, near, prefix)).toBe(right.match(left, prefix))

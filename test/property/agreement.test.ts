@@ -1,7 +1,7 @@
 /**
- * For any events in any order: an agent hands over only while an engine listens and has answered. It ends with the
- * result of its last complete knowledge. The loss of the API does not change the result, the agent's memory does not
- * grow, and it does not ask to run for ever.
+ * For any events in any order, an agent hands a configuration over only while an engine listens and has answered. The
+ * last configuration follows from the agent's last complete knowledge. The loss of the API does not change that
+ * configuration, the agent's memory does not grow, and the agent does not run for ever.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -12,7 +12,7 @@ import { machine, nodeObject, PlayedAgent, start } from '../support/cluster-play
 import { forAll } from '../support/for-all.ts'
 
 const T = Date.parse('2026-11-22T14:41:07Z')
-/** Longer than any debounce, the time before a change of mode, and the wait after a refusal. */
+/** Longer than any time that the agent waits: debounce, change of mode, and the pause after a refusal. */
 const QUIET = 3_600_000
 
 const cp = (n: number, last = 20 + n) => nodeObject(`cp-${n}`, [`192.168.111.${last}`])
@@ -51,7 +51,7 @@ const outside: fc.Arbitrary<AgentEvent> = fc.oneof(
     return { kind: 'engineConnected', configured, ...sight }
   }),
 )
-/** Answers of the engine, which may be late, repeated or unrequested. */
+/** Answers of the engine, which may be late, repeated or not requested. */
 const answer = fc.constantFrom<AgentEvent>(
   { kind: 'engineAccepted' },
   { kind: 'engineRefused', problems: ['no such interface'] },
@@ -61,7 +61,7 @@ const step = fc.record({
   event: fc.oneof({ weight: 4, arbitrary: outside }, { weight: 3, arbitrary: answer }),
 })
 
-/** An agent whose engine answers on the test's order. It fails the test if the agent gives a forbidden order. */
+/** An agent whose engine answers when the test orders it. The test fails if the agent gives a forbidden order. */
 class Watched extends PlayedAgent {
   now = T
 
@@ -85,7 +85,7 @@ class Watched extends PlayedAgent {
       expect({ listens, isFree }, `handed over at ${event.kind}`).toEqual({ listens: true, isFree: true })
   }
 
-  /** Runs the agent at the times that it asks for. `answers`: its engine accepts each configuration. */
+  /** Runs the agent at the times that the agent requests. `answers`: the engine accepts each configuration. */
   pass(wait: number, answers = false): void {
     const end = this.now + wait
     for (let turns = 0; ; turns++) {
@@ -110,7 +110,7 @@ test('an agent hands configurations over in order, and in the end the known conf
       agent.pass(wait)
       agent.take(event)
     }
-    // In the end there are no faults.
+    // At the end of the history there are no faults.
     for (const event of [
       { kind: 'modeWanted', mode: undefined },
       { kind: 'machineChanged', machine: machine(['192.168.111.20/24']) },
@@ -150,7 +150,7 @@ test('the loss of the API alone changes nothing', () => {
       agent.take({ kind: 'modeWanted', mode: undefined })
       agent.take({ kind: 'machineChanged', machine: machine(['192.168.111.20/24']) })
       agent.take({ kind: 'engineConnected', configured: true, mode: undefined })
-      // Everything under way has arrived, a change of mode as well.
+      // All messages under way have arrived, and a change of mode as well.
       agent.pass(QUIET, true)
       const [handed, peers] = [agent.handed.length, agent.state.peers]
       for (const wait of waits) {

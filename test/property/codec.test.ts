@@ -1,6 +1,6 @@
 /**
- * Encoded values decode to the same values, for every value that may be sent. Checksums verify in the form in which
- * they were made.
+ * Encoded packets decode to the same values, for every value that may be sent. A checksum verifies in the form in which
+ * it was made.
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -73,7 +73,7 @@ describe('VRRP codec', () => {
           expect(forms.length === 2, `${source} to ${destination}: ${forms}`).toBe(same)
         },
       ),
-      // A source for which the sum of the pseudo-header is zero.
+      // A source address for which the sum of the pseudo-header is zero.
       { examples: [[SOME, address('1.0.30.113'), address('224.0.0.18')]] },
     )
   })

@@ -47,7 +47,7 @@ const OPTIONS = fc.record(
   },
   { requiredKeys: [] },
 )
-/** Few options at a time, so that some of them are accepted. */
+/** Few options of a check together, so that some of the checks are accepted. */
 const few = OPTIONS.chain((options) =>
   fc.subarray(Object.entries(options), { maxLength: 2 }).map((entries) => Object.fromEntries(entries)),
 )
@@ -111,7 +111,7 @@ describe('the table of effective priorities', () => {
         const one = { kind: 'combination', name: 'one', mode: first, members: of } as const
         const two = { kind: 'combination', name: 'two', mode: second, members: ['one', ...others] } as const
         const { rows } = priorityTable(base, track, [...PROBES, one, two])
-        // The model: sets instead of a walk, and the table of VR-TRK-01 row by row.
+        // The model of combinations: sets instead of a walk, and the table of VR-TRK-01 row by row.
         const up: Record<string, boolean> = { ...results }
         up.one = first === 'all' ? of.every((each) => up[each]) : of.some((each) => up[each])
         up.two =

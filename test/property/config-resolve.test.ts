@@ -55,7 +55,7 @@ const transport = (isIpv6: boolean) =>
 const router = fc.boolean().chain((isIpv6) =>
   fc.record({
     interface: fc.constantFrom('auto', 'auto', 'eth0', 'eth9'),
-    // Few values, so that two `auto` often meet.
+    // Few different values, so that two routers with `auto` often get the same one.
     vrid: fc.constantFrom(1, 1, 2),
     addresses: isIpv6 ? v6 : v4,
     priority: fc.constantFrom(100, 255),
@@ -69,7 +69,7 @@ test('every source address exists, belongs to the node, is ready and has the rig
   let accepted = 0
   forAll(800, [fc.array(router, { minLength: 1, maxLength: 4 }), node], (routers, view) => {
     const parsed = parseConfig(stringify({ virtualRouters: routers.map((each, i) => ({ name: `r${i}`, ...each })) }))
-    // Two routers with the same address or VRID: the check of the text reports them already.
+    // Two routers with the same address or VRID: the check of the configuration's text reports them already.
     if ('problems' in parsed) return
     accepted++
     const virtual = new Set(

@@ -1,4 +1,4 @@
-/** Any text gives a configuration or problems with places, never an exception. */
+/** Any text gives either a configuration, or problems with their places in the text; never an exception. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -17,7 +17,7 @@ const bare = reference
   .filter((line) => !/^\s*(#|$)/.test(line))
   .join('\n')
 
-/** Checks the answer: either a configuration or problems, with places inside the text. */
+/** Checks the result of the parser: either a configuration or problems, whose places are inside the text. */
 function answer(text: string): void {
   const parsed = parseConfig(text, 'f.yaml')
   const lines = text.split(/\r\n|\r|\n/).length
@@ -124,7 +124,7 @@ describe('the difference between two configurations', () => {
   test('names every router once with its change, whatever the order', () => {
     fc.assert(
       fc.property(
-        // The last router stays in both files, so neither file is empty.
+        // The last router stays in both configuration files, so neither file is empty.
         fc.array(fc.tuple(kind, fc.boolean(), fc.nat()), { maxLength: 12 }),
         (plan) => {
           const all = [...plan, ['none', false, 0] as const].map(([what, isIpv6, order], i) => {

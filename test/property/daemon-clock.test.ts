@@ -1,7 +1,8 @@
 /**
- * An engine with a clock and one without it do the same in any history (docs/adr/0086). The same advertisements leave at
- * the same times, and the routers pass the same states. Both engines are behind the ports of FakeWorld, in virtual time. No
- * engine stands still here, because the lease may last longer than the deadline of a cleanup plan.
+ * An engine whose guardian has a clock and one without a clock do the same in any history (docs/adr/0086). The same
+ * advertisements leave at the same times, and the routers pass the same states. Both engines are behind the ports of
+ * FakeWorld, in virtual time. No engine stands still in these histories, because the lease may last longer than the
+ * deadline of a cleanup plan.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -80,7 +81,7 @@ function take(world: FakeWorld, each: Step, isGroup: boolean): void {
   }
 }
 
-/** A world at the end of a history, and the times of the steps. */
+/** A simulated world at the end of a history, and the times of the steps of that history. */
 type Life = { readonly world: FakeWorld; readonly stepsAt: readonly number[] }
 
 function live(steps: readonly Timed[], isGroup: boolean, clock: boolean): Life {
@@ -100,14 +101,14 @@ function live(steps: readonly Timed[], isGroup: boolean, clock: boolean): Life {
   return { world, stepsAt }
 }
 
-/** Milliseconds: timers of the engine are rounded, those of the clock are not. */
+/** Tolerance in milliseconds: timers of the engine are rounded, those of the clock are not. */
 const ROUNDED = 6
 
 const sentFor = ({ sent }: FakeWorld, wanted: number) => sent.filter(({ vrid }) => vrid === wanted)
 
 /**
- * Tells whether a step came within the rounding of an advertisement, so that it came before the advertisement in one
- * world and after it in the other one.
+ * Tells whether a step came so near to an advertisement that rounding decides: before the advertisement in one world,
+ * after it in the other.
  */
 const isTie = ({ stepsAt, world }: Life): boolean =>
   stepsAt.some((at) => world.sent.some((one) => one.at !== at && Math.abs(one.at - at) <= ROUNDED))

@@ -118,7 +118,7 @@ const failing = fc.oneof(
   }),
 )
 
-/** Plays a history; the checks on the way are the caller's. */
+/** Plays a history; the caller checks the daemon on the way. */
 function live(
   actions: readonly Action<MovingNode>[],
   after: (node: MovingNode, done: readonly unknown[]) => void,
@@ -147,7 +147,7 @@ test('no change of the network leaves or loses a VIP, and the daemon ends in goo
     live(actions, (node, done) => {
       if (node.world.holdNotifications) return
       const { wrongs: found } = node
-      // The story is long, and printed once.
+      // The story of a failure is long, so it is printed once.
       if (found.length > 0) expect.fail(`${found.join('\n')}\nafter\n${storyOf(node.world, done)}`)
     }),
   )

@@ -19,7 +19,7 @@ const NICS = new Map([
 ])
 const PEER_MAC = link(66, 'peer').mac
 
-/** Three of everything; the named routers choose among them. */
+/** Configurations whose routers choose among three names, VRIDs and addresses, and a few interfaces. */
 const configuration = fc
   .record({
     names: fc.shuffledSubarray(NAMES, { minLength: 1 }),
@@ -30,7 +30,7 @@ const configuration = fc
       fc.record({
         interface: fc.constantFrom('eth0', 'auto', 'eth1', 'eth9'),
         priority: fc.constantFrom(50, 128, 200, 255),
-        // Priority 255 as a keepalived file means it; other owners would wait for addresses that this node never has.
+        // Priority 255 as in a keepalived file: an address owner would wait for addresses that this node never has.
         ownAddresses: fc.constant('installed'),
         advertisementInterval: fc.constantFrom('100ms', '1s'),
       }),

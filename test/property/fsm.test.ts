@@ -58,7 +58,10 @@ const parameters: fc.Arbitrary<Parameters> = fc
   })
 
 type Move =
-  /** Time passes; `toDeadline` goes to the next deadline, `wait` goes on from there or from the present. */
+  /**
+   * Moves of the virtual time: `toDeadline` goes to the next deadline, `wait` goes on from the deadline or from the
+   * present.
+   */
   | { kind: 'pass'; toDeadline: boolean; wait: number; lost: boolean }
   | { kind: 'hear'; source: Address; priority: number; interval: number; age: number }
   | { kind: 'reprioritise'; priority: number }
@@ -114,7 +117,9 @@ const move: fc.Arbitrary<Move> = fc.oneof(
 
 const BECOMING_ACTIVE = ['sendAdvertisement', 'installAddresses', 'announce', 'transition']
 
-/** Steps the state machine and checks it; `installed` has the addresses of an interface after the effects. */
+/**
+ * Steps the state machine and checks the new state; `installed` has the addresses of the interface after the effects.
+ */
 class Walk {
   now = millis(0)
   state: State = INITIAL_STATE
@@ -168,7 +173,8 @@ class Walk {
         }
         const before = this.state
         this.post({ kind: 'parametersChanged', previous })
-        // A router may leave the state Leaving by a step that takes the last address waiting for the successor.
+        // A router may leave the state Leaving by a step in which it takes the last address that waited for the
+        // successor.
         if (before.name !== 'Leaving') expect(this.state.name, 'a reload does not change the state').toBe(before.name)
         return
       }
@@ -185,7 +191,7 @@ class Walk {
       expect({ state: this.state, effects }, 'an early tick changes nothing').toEqual({ state: before, effects: [] })
       return
     }
-    // If the successor was last received long ago, the wait may be over already: then the state is dead.
+    // If the successor was last received long ago, the wait may be over already, so the deadline may be past.
     if (before.name === 'Leaving' && this.state.name === 'Backup') return
     const next = nextDeadline(this.state)
     expect(next === undefined || next > this.now, `after the tick at ${this.now} the next deadline is ${next}`).toBe(
@@ -249,7 +255,8 @@ class Walk {
     const due = nextDeadline(state)
     expect(state.name === 'Initialize' || due !== undefined, `${state.name} has a way on`).toBe(true)
     if (before.name !== state.name && before.name !== 'Leaving' && due !== undefined) {
-      // A packet may be old (400 ms here) and its own deadline over; but no state is entered further in the past.
+      // A packet may be old (400 ms here), so its own deadline may be over. But no state is entered further in the
+      // past.
       expect(due, `deadline on entering ${state.name}`).toBeGreaterThanOrEqual(this.now - 400)
     }
     if (state.name === 'Active') expect(state.asserted.length, 'competing Actives remembered').toBeLessThanOrEqual(16)
@@ -266,7 +273,7 @@ describe('the state machine', () => {
   })
 })
 
-/** Realistic gaps: within one turn, a loser's last packet, a flood, a schedule, silence. */
+/** Realistic times between two events: within one turn, a loser's last packet, a flood, a schedule, silence. */
 const gap = fc.oneof(
   fc.constantFrom(0, 0.4, 1, 10, 49.9, 50, 50.1, 100, 1000),
   fc.double({ min: 0, max: 120, noNaN: true }),
@@ -278,7 +285,7 @@ describe('announcements against competing Actives', () => {
 
   test('the Active announces last after every packet, in at most 4 batches in 100 ms', () => {
     forAll(2000, [sample], ({ told, start, packets }) => {
-      // Lower than any Active: every received advertisement is a competing Active's.
+      // This priority is lower than that of any Active, so every received advertisement comes from a competing Active.
       const us: Parameters = {
         ...told,
         priority: 255,
@@ -299,7 +306,7 @@ describe('announcements against competing Actives', () => {
         if (!one.asked) heardAt.push(now)
         if (effects.some(({ kind }) => kind === 'announce')) batches.push(now)
       }
-      // A batch replaces the pending repeats of the batch before it.
+      // A batch of announcements replaces the pending repeats of the batch before.
       const frames = batches.flatMap((at, i) =>
         announcementOffsets('competingActive', 'ipv4')
           .map((offset) => at + offset)

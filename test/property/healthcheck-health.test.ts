@@ -23,13 +23,13 @@ const rules: fc.Arbitrary<HealthRule> = fc.record({
   onUnknown: fc.constantFrom('hold', 'fail'),
   unknownAfter: fc.constant(millis(1_000)),
 })
-/** Outcome, and the time since the one before; about every eighth comes after the last result has gone stale. */
+/**
+ * Outcome of a run, and the time since the run before; about every eighth run comes after the last result is too old.
+ */
 const steps = fc.array(
   fc.record({
     outcome: fc.constantFrom('ok', 'ok', 'fail', 'fail', 'unknown'),
-    /**
-     * Questions before a takeover (docs/architecture.md, Protocol decisions): a different result counts immediately.
-     */
+    /** Requests before a takeover (docs/architecture.md, Protocol decisions): a different result counts immediately. */
     doubted: fc.constantFrom([], [], [], ['up'] as const, ['down'] as const, ['up', 'down'] as const),
     after: fc.oneof({ weight: 7, arbitrary: fc.integer({ min: 1, max: 300 }) }, fc.integer({ min: 900, max: 1_100 })),
   }),
@@ -41,7 +41,7 @@ class Model {
   counts: 'up' | 'down' | 'nothing'
   known: boolean
   undecided: boolean
-  /** Usable results since the last change or silence, as letters. */
+  /** Usable results since the last change or silence of the check, as letters. */
   tail = ''
   lastUsable = 0
 

@@ -20,7 +20,7 @@ const INCLUDED = '/etc/keepalived/other.conf'
 function liesIn(texts: Readonly<Record<string, string>>, { file, line, column }: Position): boolean {
   const lines = texts[file ?? '']?.split('\n')
   const text = lines?.[line - 1]
-  // A missing word has the position after the end.
+  // The position of a missing word is behind the end of the line.
   return text !== undefined && column >= 1 && column <= text.length + 1
 }
 
@@ -34,7 +34,7 @@ function readBoth(text: string, other = '') {
   return { read, texts }
 }
 
-/** Meaningful pieces of the grammar, so that random texts reach beyond its first line. */
+/** Pieces of the grammar that have a meaning, so that random texts reach beyond the first line of the grammar. */
 const piece = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...KEYWORDS.map(({ name }) => name)) },
   fc.constantFrom(
@@ -98,7 +98,7 @@ describe('arbitrary input', () => {
   })
 })
 
-/** Realistic files: every value is valid, and the keywords are any of the known ones. */
+/** Realistic keepalived files: every value is valid, and the keywords are any of the known ones. */
 const name = fc.constantFrom('VI_1', 'VI-2', 'api.x', 'A')
 const optional = (line: fc.Arbitrary<string>) => fc.option(line, { nil: '' })
 const number = (keyword: string, min: number, max: number) => fc.integer({ min, max }).map((n) => `${keyword} ${n}`)

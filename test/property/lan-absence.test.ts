@@ -9,14 +9,14 @@ import { forAll } from '../support/for-all.ts'
 import { type LanSpec, VirtualLan } from '../support/virtual-lan.ts'
 
 const LATENCY = 0.2
-/** A preemption: the time until the loser receives the advertisement. */
+/** Time of a preemption, until the loser receives the advertisement. */
 /**
  * A node that yields to a better one removes its address 1 ms after the better one's announcement (docs/adr/0045).
  */
 const HANDOVER = 2 * LATENCY + 1
 /** Deadline of the cleanup plan of a node that freezes while it waits for that announcement. */
 const FROZEN_LOSER = 70
-/** Time of the drain, the question and the answer. */
+/** Time of the drain of the sockets, the question to the LAN, and the answer. */
 const RETURN = 20
 const INTERVALS = [1, 10, 100] as const
 const ENDS = { a: 200, b: 100 } as const
@@ -36,7 +36,7 @@ function told(lan: VirtualLan, check: () => void): void {
   }
 }
 
-/** Makes "a" of priority 200 Active for a while, beside "b" of 100 unless it is alone. */
+/** Makes router "a" of priority 200 Active for a while, beside router "b" of priority 100 unless "a" is alone. */
 function settled(interval: number, more: Partial<LanSpec> = {}): VirtualLan {
   const nodes = Object.entries(ENDS).map(([name, priority]) => ({ name, priority }))
   const lan = new VirtualLan({ nodes, interval, latency: LATENCY, guarded: true, ...more })
@@ -65,7 +65,7 @@ describe.each(INTERVALS)('advertisements every %i cs', (centis) => {
       told(lan, () => {
         const since = lan.now
         lan.freeze('a', away)
-        // The plan's deadline at 3 intervals after the last advertisement, then Skew_Time of "b".
+        // The cleanup plan's deadline at 3 intervals after the last advertisement, then Skew_Time of "b".
         lan.runUntil('"b" to answer', () => lan.holders.join() === 'b', 3 * interval + (156 / 256) * interval + 1)
         lan.run(since + away - lan.now)
         const back = lan.now
@@ -187,7 +187,7 @@ describe.each(INTERVALS)('advertisements every %i cs', (centis) => {
   })
 })
 
-/** A longer freeze ends with the kernel's lifetime. */
+/** A longer freeze ends when the kernel removes the addresses, because their lifetime is over. */
 test.each([1, 10])(
   'if engine and guardian are frozen for a moment, the woken engine removes the address in its first turn (%i cs)',
   (centis) => {

@@ -13,7 +13,7 @@ const PROFILES = ['holdfast', 'rfc9568'] as const
 const NAMES = ['a', 'b', 'c', 'd', 'e'] as const
 const LATENCY = 0.2
 
-/** Few different priorities, so that equals are common. */
+/** Few different priorities, so that equal priorities are common. */
 const priority = fc.oneof(fc.constantFrom(50, 100, 200), fc.integer({ min: 1, max: 254 }))
 
 const spec = (preempt: boolean): fc.Arbitrary<LanSpec & { interval: number }> =>
@@ -79,11 +79,11 @@ function happen(lan: VirtualLan, { kind, who, other, value }: Accident, interval
   }
 }
 
-/** Ends all faults: no cut, no loss, no stalled or stopped node, and constant priorities. */
+/** Ends all faults: afterwards no cut, no loss, no stalled or stopped node, and constant priorities. */
 function calm(lan: VirtualLan, interval: number): void {
   lan.healAll()
   lan.loss = 0
-  // Stalled nodes wake up, and leaving nodes are gone or back, before the time counts.
+  // Stalled nodes wake up, and leaving nodes are gone or back, before the measured time begins.
   lan.run(Math.max(0, ...lan.nodes.map((node) => (node.stalledUntil ?? lan.now) - lan.now)))
   const nobodyLeaves = () => lan.nodes.every(({ state }) => state.name !== 'Leaving')
   lan.runUntil('Leaving to end', nobodyLeaves, 2 * interval + 20)
@@ -186,7 +186,7 @@ describe('a LAN that loses no packet', () => {
 describe('three nodes of equal priority', () => {
   const nodes = [1, 2, 3].map((host) => ({ name: `n${host}`, priority: 100, host: host * 9 }))
 
-  /** Returns how many of `moves` silent deaths had one successor and no second Active. */
+  /** Returns the number of `moves` in which a silent death had one successor and no second Active. */
   function singleMoves(peers: boolean, interval: number, lateness: number, moves: number): number {
     let single = 0
     for (let seed = 1; seed <= moves; seed++) {

@@ -12,14 +12,14 @@ import { parametersFor } from '../support/parameters.ts'
 
 const OWN = [address('192.0.2.2'), address('fe80::2')]
 
-/** Returns the configuration of a router that accepts the packet. */
+/** Returns the configuration of a router that accepts the packet `bytes`. */
 const listenerOf = ({ advertisement, authentication }: Sent): Partial<Parameters> => ({
   version: advertisement.version,
   advertisementInterval: advertisement.interval,
   authentication,
 })
 
-/** Receives on a node that runs every VRID of the packet's family. */
+/** Receives a packet on a node that runs every VRID of the packet's family. */
 function hear(packet: IncomingPacket, over: Partial<Parameters> = {}): Received {
   return receive(
     packet,

@@ -50,7 +50,7 @@ const given = (profile: ProfileName): fc.Arbitrary<Parameters> =>
       }
     })
 
-/** `wait`: time after the event before; a nearer deadline comes first. */
+/** `wait`: milliseconds after the event before; a deadline that is nearer comes first. */
 type Move = { readonly wait: number; readonly event: 'startup' | 'shutdown' | 'deadline' | Heard }
 type Heard = { readonly source: number; readonly priority: number; readonly interval: number; readonly age: number }
 
@@ -85,7 +85,10 @@ function eventOf({ event }: Move, parameters: Parameters, now: number): Event {
   }
 }
 
-/** Plays the moves; `compare` sees each step of the plain machine, whose state is the next one. */
+/**
+ * Plays the moves on the daemon's machine; `compare` receives each step of the RFC's machine, whose state is the next
+ * one.
+ */
 function play(
   parameters: Parameters,
   moves: readonly Move[],
@@ -120,7 +123,7 @@ test('with profile rfc9568 the composed machine is the state machine of RFC 9568
       seen.add(`${state.name} ${event.kind} → ${expected[0].name}`)
     })
   })
-  // The sequences reach every transition of the RFC.
+  // The sequences of events reach every transition of the RFC.
   expect(seen).toEqual(new Set([...seen, ...TRANSITIONS]))
 })
 

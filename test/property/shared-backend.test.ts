@@ -12,16 +12,20 @@ import { type Answer, VirtualCheck } from '../support/virtual-check.ts'
 import { VirtualLan } from '../support/virtual-lan.ts'
 
 const NAMES = ['a', 'b', 'c'] as const
-/** A time up to `longest` ms, for each node. */
+/** Times up to `longest` milliseconds, one for each node. */
 const shares = fc.tuple(fc.nat(1000), fc.nat(1000), fc.nat(1000))
 
 const outages = fc.record({
   seed: fc.integer({ min: 1, max: 2 ** 30 }),
   phases: shares,
-  /** A dead process refuses connections and ends its own; a dead machine is silent and ends none. */
+  /**
+   * How the backend fails: a dead process refuses connections and ends its own; a dead machine is silent and ends no
+   * connection.
+   */
   death: fc.constantFrom<readonly [Answer, boolean]>(['refused', true], ['refused', false], ['silent', false]),
   /**
-   * Duration after all nodes have noticed. A shorter outage may be noticed by one node alone, which is another case.
+   * Duration of the outage after all nodes have noticed it. A shorter outage may be noticed by one node alone, which is
+   * another case.
    */
   lasts: fc.integer({ min: 0, max: 12_000 }),
   rise: fc.integer({ min: 1, max: 3 }),
@@ -37,7 +41,9 @@ type Pace = {
   readonly timeout: number
   /** Time in ms from the end of the outage until each node can reach the backend again. */
   readonly returns: readonly [number, number, number]
-  /** Nodes keep their last result before a takeover. By default the checks are asked, as the daemon does. */
+  /**
+   * True if nodes trust their last result before a takeover; by default they repeat their checks, as the daemon does.
+   */
   readonly believes?: boolean
 }
 
@@ -55,7 +61,7 @@ function play(outage: Outage, { advertisement, interval, timeout, returns, belie
     return new VirtualCheck(lan, node, spec, () => backend[i] ?? 'well', (share / 1000) * interval)
   })
   lan.startAll()
-  // Before and after the end of minHold since the election.
+  // These times lie before and after the end of minHold since the election.
   lan.run(8 * advertisement + 1.1 * interval + (seed % 12_000))
   const before = lan.active.join()
   const lost = lan.now
@@ -91,7 +97,7 @@ const story = (lan: VirtualLan) =>
     .map(({ at, node, text }) => `${at.toFixed(1)} ${node} ${text}`)
     .join('\n')
 
-/** All nodes reach it immediately; each node at its own time. */
+/** All nodes reach the backend again immediately; `spread`: each node at its own time. */
 const AT_ONCE = [0, 0, 0] as const
 const spread = shares.map(([a, b, c]): [number, number, number] => [a * 8, b * 8, c * 8])
 

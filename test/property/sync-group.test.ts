@@ -110,7 +110,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
     .map(([member, event]) => ({ kind: 'post' as const, on: member, event })),
 )
 
-/** Like `expect`, which is too slow for millions of checks. */
+/** Asserts like `expect`, which is too slow for millions of checks. */
 function must(condition: boolean, message: () => string): void {
   if (!condition) throw new Error(message())
 }
@@ -177,7 +177,7 @@ class Walk {
     return member
   }
 
-  /** Handles all due members one after the other, as the daemon does. */
+  /** Handles all members whose deadline is due one after the other, as the daemon does. */
   tick(receptionLost: boolean): void {
     for (let i = 0; i < this.members.length; i++) {
       const due = nextDeadline(this.member(i).state)
@@ -220,12 +220,12 @@ class Walk {
     must(!listens, () => `${what}: some return, some do not: ${before} → ${this.names}`)
   }
 
-  /** Ends all faults and all other routers; checks how long the group takes to become Active. */
+  /** Ends all faults and all other routers, and checks how long the group takes to become Active. */
   calm(): void {
     for (const [i] of this.members.entries()) {
       for (const fault of FAULTS) this.post(i, { kind: 'faultCleared', fault })
     }
-    // A shutdown or a return that is under way ends first.
+    // A member in Leaving or Returning ends that state first.
     const since = this.now
     while (this.names.includes('Leaving') || this.names.includes('Returning')) {
       if (this.now - since > 10_000) throw new Error(`Leaving or Returning does not end: ${this.names}`)
@@ -236,7 +236,8 @@ class Walk {
     const slowest = Math.max(
       ...this.members.map(({ state }) => {
         if (state.name !== 'Backup') return this.now
-        // A waiting group has waited already. A group whose checks do not answer waits as long as line (470) does.
+        // A group that waits for a member has waited already. A group whose checks do not answer waits as long as line
+        // (470) does.
         if (state.heldSince !== undefined) return this.now
         return state.asksChecks === true ? (state.regularDownAt ?? state.activeDownAt) : state.activeDownAt
       }),

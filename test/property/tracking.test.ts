@@ -56,7 +56,7 @@ const reportOf = (check: string, result: CheckResult, countsAs: CheckReport['cou
   last: undefined,
   weight: undefined,
   watched: false,
-  // Only a first result makes a check known.
+  // Only its first result makes a check known.
   runs: result === 'undecided' ? 0 : 1,
   results: {},
   skipped: 0,
@@ -117,7 +117,7 @@ test('priority and faults equal the model for any reports', () => {
       }
 
       for (const { probe: name, result, after } of news) {
-        // The alarm rings on time: nothing is late here.
+        // In this test the alarm of the engine is on time.
         const until = now + after
         for (let at = board.doubtAt; at !== undefined && at <= until; at = board.doubtAt) {
           now = millis(Math.max(at, now))
@@ -128,7 +128,7 @@ test('priority and faults equal the model for any reports', () => {
         const unknown = onUnknown === 'fail' && result === 'unknown' ? 'down' : 'nothing'
         const counts = result === 'up' || result === 'down' ? result : unknown
         board.hear([reportOf(name, result, counts, now)], now)
-        // A restarted thread withdraws no result, and has reported none.
+        // A restarted check thread withdraws no result, and has reported none yet.
         if (result !== 'undecided' || !words.has(name)) words.set(name, { counts, heardAt: now })
         compare()
       }

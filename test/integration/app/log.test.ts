@@ -32,7 +32,9 @@ const line = (i: number) => `${String(i).padStart(6, '0')} ${'x'.repeat(992)}\n`
 
 describe('the log output in a pipe', () => {
   let reader = -1
-  /** One counter for each test: lines in the pipe of an earlier test are lost when that pipe is closed. */
+  /**
+   * Counter of lost lines, one for each test: lines in the pipe of an earlier test are lost when that pipe is closed.
+   */
   let counted = { lost: 0 }
   let output: LogOutput
 
@@ -42,7 +44,8 @@ describe('the log output in a pipe', () => {
     reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const counter = { lost: 0 }
     counted = counter
-    // The pipe is opened in blocking mode, as a shell opens it. From here on, the socket inside LogOutput owns the descriptor.
+    // The test opens the pipe in blocking mode, as a shell does. From here on, the socket inside LogOutput owns the
+    // descriptor.
     output = new LogOutput(openSync(path, 'w'), () => {
       counter.lost++
     })
@@ -66,11 +69,11 @@ describe('the log output in a pipe', () => {
   }
 
   test('is bounded and never slow without a reader, and counts the lost lines', async () => {
-    // A writer that waited for the reader would wait for ever.
+    // A log that waited for its reader would wait for ever in this test.
     const before = performance.now()
     for (let i = 0; i < 5_000; i++) output.write(line(i))
     expect(performance.now() - before, 'milliseconds for 5 000 lines').toBeLessThan(5_000)
-    // The pipe holds 64 KiB, and the buffer 256 KiB.
+    // The kernel's pipe holds 64 KiB, and the buffer of LogOutput 256 KiB.
     expect([counted.lost > 4_600, counted.lost < 5_000], `lost ${counted.lost} of 5 000`).toEqual([true, true])
     const flushing = performance.now()
     await output.flush(100)
@@ -159,7 +162,7 @@ describe('the log records of the engine', () => {
     const say = (text: string) => {
       recorder.log(LOG.rehearsed, text)
       recorder.log(LOG.noGuardian, text)
-      // The next turn of the engine flushes in the same way.
+      // The engine flushes its log in the same way, at the begin of its next turn.
       recorder.flush()
     }
     say('one')

@@ -1,4 +1,7 @@
-/** The table, picture, plan and command line that the benchmark makes of a result. The input is values; no benchmark runs. */
+/**
+ * The table, picture, plan and command line that the benchmark makes of a result. The results are values of this test;
+ * no benchmark runs.
+ */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'

@@ -1,7 +1,7 @@
 /**
- * The story of `holdfast explain` on a node whose peers do not answer. It has the cause from the node's own journal, the peers from its
- * configuration, the present faults, and what is unknown. The journals come from real daemons (test/samples/journals), or were written
- * after them.
+ * `holdfast explain` on a node whose peers do not answer. The printed story has the cause from the node's own journal,
+ * the peers from the node's configuration, the present faults, and what is unknown. The journals come from real daemons
+ * (test/samples/journals), or were written in the same form.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -41,7 +41,7 @@ type Transition = Extract<Fact, { kind: 'transition' }>
 type Rest = Pick<Transition, 'from' | 'to' | 'reason'> &
   Partial<Pick<Transition, 'self' | 'peer' | 'priority' | 'heard'>> & { readonly because?: number }
 
-/** Builds a transition of web4 or web6, which are one sync group. */
+/** Builds a transition of the routers web4 or web6, which are members of one sync group. */
 const moves = (ms: number, name: 'web4' | 'web6', rest: Rest): Made => ({
   ...{
     ms,

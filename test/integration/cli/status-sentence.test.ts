@@ -10,7 +10,7 @@ import { readPeerStatus } from '../../../src/http/peers/peer-status.ts'
 import type { PeersAnswer } from '../../../src/http/peers/peers.ts'
 import { FakeWorld, link, ROUTER, type RouterConfig, VIP } from '../../unit/daemon/fake-world.ts'
 
-/** Time of the snapshots, after every event of this file. */
+/** Time of the snapshots in this file, later than every event in this file. */
 const TAKEN_AT = Date.now() + 60_000
 const DOWN = 4_000
 const WEIGHED: RouterConfig = { ...ROUTER, priority: 150, track: [{ healthcheck: 'web', weight: -60 }] }
@@ -28,7 +28,7 @@ function active(router: RouterConfig, check?: 'up' | 'down'): FakeWorld {
   return world
 }
 
-/** Returns the snapshot as one of a node with this name; all snapshots have one time. */
+/** Returns the snapshot of a node with this name; all snapshots in this file have the same time. */
 const called = (snapshot: Snapshot, hostname: string): Snapshot => ({
   ...{ ...snapshot, hostname, pid: hostname.length },
   takenAt: new Date(TAKEN_AT).toISOString(),

@@ -1,6 +1,6 @@
 /**
- * The agent's edge: what CRI-O says becomes files, an API server is ready or not, and a file with a word reaches whoever stands
- * in keepalived's place. Against real programs, servers, sockets and files.
+ * The agent's contact with its node, against real programs, servers, sockets and files. Answers of CRI-O become files,
+ * an API server is ready or not, and a file with an order reaches the program that replaces keepalived.
  */
 import {
   chmodSync,
@@ -49,7 +49,7 @@ beforeEach(() => {
 })
 afterEach(async () => {
   for (const close of closing.splice(0)) await close()
-  // A program that was asked may still be at its end.
+  // The crictl that was asked may still be ending.
   rmSync(folder, { recursive: true, maxRetries: 20, retryDelay: 50 })
 })
 
@@ -69,7 +69,7 @@ describe('a fact', () => {
     expect(fact.present).toBe(true)
     fact = readFact(fact, undefined, 2000 + MINUTE)
     expect(fact.present).toBe(false)
-    // Not known does not bring it back.
+    // An unknown answer does not make a fact present again that was given up.
     expect(readFact(fact, undefined, 2001 + MINUTE).present).toBe(false)
     expect(readFact(fact, true, 2002 + MINUTE)).toEqual({ present: true, unknownSince: undefined })
   })
@@ -98,7 +98,7 @@ describe('a fact', () => {
 })
 
 describe('CRI-O', () => {
-  /** A crictl that says what the file beside it says, and fails without one. */
+  /** Writes a crictl that prints the content of the file beside it, and fails without that file. */
   function stub(): readonly string[] {
     writeFileSync(at('crictl'), `#!/bin/sh\necho "$*" >>${at('asked')}\nexec cat ${at('answer')}-$1\n`, { mode: 0o755 })
     return [at('crictl')]
@@ -161,7 +161,7 @@ describe('the API server of this node', () => {
     const answer = (_: unknown, response: { writeHead(status: number): { end(text: string): void } }) => {
       if (status !== undefined) response.writeHead(status).end('ok')
     }
-    // A certificate of another name, by an authority that nobody knows.
+    // The certificate has another host name, and its authority is not in the list of trusted authorities.
     const server = secure ? createHttpsServer(authority.issue('DNS:elsewhere'), answer) : createHttpServer(answer)
     closing.push(() => {
       server.closeAllConnections()

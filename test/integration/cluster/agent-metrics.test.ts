@@ -1,4 +1,4 @@
-/** The agent's metrics: /metrics has those of the table, and so has the documentation. */
+/** The agent's metrics: /metrics and the documentation have the metrics of the table in the code. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'

@@ -1,6 +1,6 @@
 /**
- * The loop around the agent's core, with a simulated engine and machine: the role at the start, and the loss of an
- * engine.
+ * The event loop around the agent's pure core, with a simulated engine and machine: the role of the node at the start,
+ * and the loss of an engine.
  */
 import { afterEach, expect, test } from 'vitest'
 import { refusalIn } from '../../../src/cli/agent/holdfast-engine.ts'

@@ -1,5 +1,5 @@
 /**
- * A bootstrap node that has released the VIP, over a restart of its agent: with keepalived's orders, and with the
+ * A bootstrap node that has released the VIP, when its agent starts again: with keepalived's orders, and with the
  * intent of holdfast's engine.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'

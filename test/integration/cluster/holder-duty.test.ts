@@ -61,7 +61,7 @@ class Cluster {
       duty.objectIs(this.api.store.get(COLLECTION, 'cluster'))
       this.duties.push(duty)
     }
-    // As a watch reports it.
+    // The watch of the API reports an object in this form.
     this.#forget = this.api.store.subscribe(({ collection, object }) => {
       if (collection === COLLECTION) for (const duty of this.duties) setTimeout(() => duty.objectIs(object), 5)
     })
@@ -82,7 +82,7 @@ class Cluster {
     return found
   }
 
-  /** Makes node `i` Active, heard by the engines of `others`. */
+  /** Makes node `i` Active; the engines of `others` receive the advertisements of node `i`. */
   holds(i: number, ...others: number[]): void {
     this.engine(i).sees({ address: VIP, holder: 'self', since: `2026-11-22T12:00:0${i}.000Z` })
     for (const other of others) this.engine(other).sees({ address: VIP, holder: at(i) })

@@ -1,6 +1,6 @@
 /**
- * The location of the VIPs, through the agent's own client: only an answer that can be read counts, and the request is
- * repeated.
+ * The location of the VIPs in the Infrastructure object, as the agent's own client reads it: only a readable answer
+ * counts, and the request is repeated.
  */
 import { afterEach, expect, test } from 'vitest'
 import type { Elsewhere } from '../../../src/cluster/decisions/engine/platform.ts'
@@ -37,7 +37,7 @@ test("a cloud platform and a user's load balancer are reported; silence, 403, 40
     await eventually('two more questions', () => asked() >= before + 3, { sight: asked, ...SOON })
   }
   const put = (status: unknown) => api.store.put(INFRASTRUCTURES, { metadata: { name: 'cluster' }, status })
-  // The status is 404.
+  // The API answers with status 404.
   await askedTwice()
   expect(answers).toEqual([])
   put({ platformStatus: { type: 'AWS' } })

@@ -1,4 +1,7 @@
-/** The administrator's wishes from the object to the conditions. The test decides whether kube-api answers. */
+/**
+ * The administrator's wishes, from the object in the API to the published conditions. The test decides whether kube-api
+ * answers.
+ */
 import { afterEach, expect, test } from 'vitest'
 import { findingsOf } from '../../../src/cluster/decisions/status/finding.ts'
 import type { Intent } from '../../../src/cluster/decisions/status/intent.ts'
@@ -50,9 +53,9 @@ test('the node that publishes asks kube-api at the wanted address, and holdfast 
   expect(conditions()[2]).toBe(
     `Progressing=False NotManaged: ${note}; not managed by holdfast: dns.nodesResolution=Disabled (CoreDNS)`,
   )
-  // The wishes for the engine have not changed.
+  // The wishes that the engine receives have not changed.
   expect(new Set(changes.map(({ ingressHa }) => ingressHa))).toEqual(new Set(['Enabled']))
-  // Another agent that starts to publish gets the same result, and publishes nothing before.
+  // Another agent that begins to publish computes the same conditions, and publishes nothing before.
   const other = follow(() => undefined)
   other.says({ dns: { apiintIpAddress: LB } })
   expect(other.conditions()[2]).toBe(

@@ -1,4 +1,4 @@
-/** List and watch against a stand-in of the API, with all of its failures. */
+/** List and watch of objects against a stand-in of the Kubernetes API, with all failures that the stand-in can make. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -52,7 +52,7 @@ function clientOf(plan: KubeconfigPlan, limits: Partial<Limits> = {}, local?: st
   return { client, attempts }
 }
 
-/** The watch of nodes, and everything that it reports. */
+/** A watch of Node objects, and everything that the watch reports. */
 function watching(api: KubeApi, limits?: Partial<Limits>, plan: Partial<KubeconfigPlan> = {}, local?: string) {
   const { client, attempts } = clientOf({ server: `http://127.0.0.1:${api.port}`, ...plan }, limits, local)
   return Object.assign(watchingWith(client), { attempts })
@@ -143,7 +143,7 @@ describe('a collection of the API, watched', () => {
     api.store.put(NODES, node('n1'))
     const seen = watching(api)
     const first = await oneWatch(seen, api)
-    // As after changes of other objects in the cluster.
+    // The version grows as after changes of other objects in the cluster.
     first.bookmark('v1', 'Node', 1001)
     api.store.put(NODES, node('n2'))
     await until(seen, api, ['n1', 'n2'])
@@ -172,7 +172,7 @@ describe('a collection of the API, watched', () => {
     await another(seen, api, 3)
     expect(seen.kinds).toEqual(['cut', 'gone'])
     const second = await oneWatch(seen, api)
-    // Its event is lost together with the stream.
+    // The event of this change is lost together with the stream.
     second.silence()
     api.store.remove(NODES, 'n1')
     second.drop()

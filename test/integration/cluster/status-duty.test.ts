@@ -1,5 +1,6 @@
 /**
- * Everything through the agent's own client and watch: the object, the platform, the spec, and the resulting status.
+ * The agent's duty for the HostedNetServices object, through the agent's own client and watch: object, platform, spec
+ * and the resulting status.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +17,7 @@ import { FakeEngine } from '../../support/fake-engine.ts'
 import { KubeApi } from '../../support/kube-api/server.ts'
 
 const COLLECTION = `${GROUP}/${VERSION}/${PLURAL}`
-/** Addresses where the stand-in answers readyz as well. */
+/** Addresses at which the stand-in of the API answers readyz as well. */
 const VIP = '127.0.0.1'
 const SOON = { within: 10_000, every: 10 }
 
@@ -60,7 +61,7 @@ async function started(prepare: (api: KubeApi) => void = () => {}) {
       () => published()?.conditions.some(({ type, status, reason }) => `${type}=${status} ${reason}` === line),
       { sight: published, ...SOON },
     )
-  /** The agent decides after each event of its engine, and every 5 s. */
+  /** The agent decides again after each event of its engine, and every 5 s. */
   const decide = () => engine.tell({ kind: 'anything' })
   return { api, decide, duty, engine, intents, published, put, says }
 }

@@ -1,4 +1,4 @@
-/** The cluster's wishes as the API reported them, over a restart of the agent. */
+/** The cluster's wishes as the API reported them, when the agent starts again. */
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * The alarm of the engine, whose tick is checked against the clock (docs/architecture.md). Clock and setTimeout are
- * arguments.
+ * The alarm of the engine, whose timer is checked against the clock (docs/architecture.md). The test passes clock and
+ * setTimeout as arguments.
  */
 import { beforeEach, expect, test } from 'vitest'
 import { Alarm, wakeUpBy } from '../../../src/daemon/alarm.ts'

@@ -52,10 +52,13 @@ const TYPES: Readonly<Record<string, string>> = {
   Event: 'core/v1',
 }
 
-/** Leaves out extensions of JSON Schema, which those types do not have; faultsOf() judges them. */
+/**
+ * Returns the schema without extensions of JSON Schema, which the published types do not have; faultsOf() judges the
+ * extensions.
+ */
 const isTyped = (key: string, value: unknown): unknown => (key.startsWith('x-kubernetes-') ? undefined : value)
 
-/** Returns the compiler's errors; a value of a kind is written as a literal of its type. */
+/** Returns the compiler's errors about a value, which is written as a literal of its Kubernetes type. */
 function complaintsAbout(values: Readonly<Record<string, { readonly kind: string }>>): string {
   for (const [name, value] of Object.entries(values))
     writeFileSync(
@@ -90,7 +93,7 @@ const SOON = { within: 10_000, every: 20 }
 
 type Grant = { readonly namespace: string | undefined; readonly rule: PolicyRule }
 
-/** Returns all rules. The rules of a ClusterRole apply to every namespace. */
+/** Returns all RBAC rules. The rules of a ClusterRole apply to every namespace. */
 function grants(): readonly Grant[] {
   const roles = ['rbac.yaml', 'rbac-logging.yaml'].flatMap(manifestsIn) as unknown as readonly (ClusterRole | Role)[]
   return roles.flatMap(({ kind, metadata, rules = [] }) =>
@@ -98,7 +101,7 @@ function grants(): readonly Grant[] {
   )
 }
 
-/** Decides as an API server does: a list or watch has the name of its field selector. */
+/** Decides about a request as an API server does: a list or watch has the name of its field selector. */
 function isGranted({ namespace, rule }: Grant, { path, query, verb }: LoggedRequest): boolean {
   const where = resourceAddress(path)
   if (where === undefined) return false
@@ -139,7 +142,7 @@ describe('deploy/kubernetes', () => {
     ])
     expect(crd.spec.scope).toBe('Cluster')
     expect(version?.subresources).toEqual({ status: {} })
-    // A rule may read nothing of the metadata except the name.
+    // A validation rule of the schema may read nothing of the metadata except the name.
     expect(schema['x-kubernetes-validations']).toMatchObject([{ rule: "self.metadata.name == 'cluster'" }])
   })
 
@@ -169,7 +172,7 @@ describe('deploy/kubernetes', () => {
     ['a number', objectOf({ dns: { nodesResolution: 1 } }), false],
   ])('the API and the agent think the same of %s', (_, object, good) => {
     expect(judge(schema, object).ok).toBe(good)
-    // A host name passes the agent's reading, and is refused with a reason (balancer.ts).
+    // The schema accepts a host name, and the agent refuses the host name with a reason (balancer.ts).
     const isName = JSON.stringify(object).includes('api.example.com')
     expect('problems' in readIntent(object)).toBe(!good && !isName)
   })
@@ -207,7 +210,7 @@ describe('deploy/kubernetes', () => {
     ).toEqual([])
     expect(readPublished(object)).toMatchObject(status)
     expect(prunedFrom(schema, { status: { holders: [{ saidby: 1 }] } })).toEqual(['.status.holders[].saidby'])
-    // One of two holders gives the address up. The rest must be valid, or the API refuses the change.
+    // One of two holders gives the address up. The rest of the status must be valid, or the API refuses the change.
     expect(
       judge(schema, { ...objectOf({}), status: { holders: [{ address: '10.0.0.200', service: 'API' }] } }).ok,
     ).toBe(true)

@@ -136,7 +136,7 @@ describe('the manifests of static pods', () => {
     })
     expect(securityContext?.privileged).toBeUndefined()
     expect(securityContext?.capabilities?.add?.slice(0, 2)).toEqual(['NET_ADMIN', 'NET_RAW'])
-    // Each probe is one plain command: podman joins the words into a line for a shell.
+    // Each probe of the pod is one plain command: podman joins the words into a line for a shell.
     expect(livenessProbe?.exec?.command).toEqual(['holdfast-healthcheck', 'live'])
     expect(readinessProbe?.exec?.command).toEqual(['holdfast-healthcheck', 'ready'])
     // The probe's timeout is longer than the script's wait for an answer, so that the script can print the reason.
@@ -212,7 +212,7 @@ describe('the manifests of static pods', () => {
     const socket = handOver.to === 'engine' ? handOver.socket : ''
     for (const each of [engine, agent])
       expect(hostFolder(each, socket)).toEqual({ on: '/run/holdfast', readOnly: false })
-    // These files are on the node, because a start without the API uses them.
+    // These files are on the node, because a start without the Kubernetes API uses them.
     for (const [each, file] of [
       [engine, '/var/lib/holdfast/managed.yaml'],
       [agent, join(stateDirectory, 'peers.json')],
@@ -224,7 +224,7 @@ describe('the manifests of static pods', () => {
       expect(readOnly, file).toBe(false)
       expect(hostFolder(engine, file).on, file).toBe(on)
     }
-    // From these files the agent learns the mode of keepalived's group, and a change of it.
+    // The agent reads in these files which mode keepalived's group uses, and when the mode changes.
     for (const name of ['keepalived.conf', 'monitor.conf', 'monitor-user.conf'])
       expect(hostFolder(agent, join(KEEPALIVED_FOLDER, name))).toEqual({ on: '/etc/keepalived', readOnly: true })
     for (const each of [engine, agent])
@@ -252,9 +252,8 @@ test('end the engine of a pod with a memory limit before the kernel ends the who
   const [, heap = ''] =
     /^--max-old-space-size=(\d+)$/.exec(env?.find(({ name }) => name === 'NODE_OPTIONS')?.value ?? '') ?? []
   const [, limit = ''] = /^(\d+)Mi$/.exec(String(resources?.limits?.memory)) ?? []
-  // The worker thread has 64 MiB of its own; code and buffers have some 60 MiB. Node gives the worker the larger of the flag and its own
-  // bound.
-  // Node gives the larger of the flag and its own bound to the worker.
+  // The worker thread has 64 MiB of its own; code and buffers have some 60 MiB. Node gives the worker the larger of the
+  // flag and Node's own bound.
   expect(Number(heap)).toBe(64)
   expect(Number(limit) - Number(heap)).toBeGreaterThanOrEqual(64 + 60)
   expect(securityContext?.seLinuxOptions).toEqual({ type: 'spc_t' })

@@ -12,7 +12,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-/** A disk that answers when the test orders it. */
+/** A disk that answers a request when the test orders it. */
 function slowDisk(longestWait = 5_000, tryAgain = 10_000) {
   const puts: { text: string; done: () => void; fail: (why: string) => void }[] = []
   const told: string[] = []

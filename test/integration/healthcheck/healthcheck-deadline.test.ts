@@ -4,7 +4,7 @@ import { monotonicNow } from '../../../src/healthcheck/probe.ts'
 import { sleep } from '../../../src/lab/wait.ts'
 import { millis } from '../../../src/wire/units.ts'
 
-/** Blocks the thread for `ms`. */
+/** Blocks this thread for `ms` milliseconds, without an event loop. */
 function stall(ms: number): void {
   const until = monotonicNow() + ms
   while (monotonicNow() < until);
@@ -34,7 +34,7 @@ test('a deadline moves by the time that its thread was stalled, once and by at m
     passedAt = monotonicNow()
   })
   stall(300)
-  // An answer that arrived during the stall is read first.
+  // The check first reads the answer that arrived while the thread stood still.
   await sleep(20)
   expect(passedAt, 'time at which the deadline passed, right after the stall').toBeUndefined()
   await sleep(250)

@@ -136,7 +136,7 @@ describe('a program that does not end (VR-TRK-07)', () => {
     const abortedAt = monotonicNow()
     abort.abort()
     expect((await run.result).reason).toBe('timeout')
-    // 2 s after the deadline all are killed.
+    // All processes of the program are killed 2 s after the deadline.
     judgeTime('ms from deadline to result', monotonicNow() - abortedAt, 1_500, 'docs/healthchecks.md')
     expect(family().length, 'processes that SIGTERM has not ended').toBeGreaterThan(0)
     await run.ended
@@ -232,7 +232,7 @@ test('if the disk does not answer, the result comes at the deadline', async () =
   const path = script('exit 0')
   const channel = join(folder, 'fifo')
   spawnSync('mkfifo', [channel])
-  // A FIFO without a writer blocks one thread of libuv each. Then no request to any disk is answered.
+  // Each FIFO without a writer blocks one thread of libuv. Then no request to any disk is answered.
   const held = Array.from({ length: 4 }, () => open(channel, 'r'))
   const abort = new AbortController()
   const run = probe(path).start(abort.signal)
@@ -292,7 +292,7 @@ describe('a check program that is not run', () => {
     chownSync(path, 0, 65_534)
     chmodSync(path, 0o775)
     expect((await ask(probe(path))).detail).toContain('is writable for group 65534')
-    // The mode bits of a file with an ACL for another user.
+    // stat() shows these mode bits for a file with an ACL for another user.
     chownSync(path, 0, 0)
     expect((await ask(probe(path))).detail).toContain('is writable for group 0')
   })
@@ -312,7 +312,7 @@ describe('a check program that is not run', () => {
     expect((await ask(probe(link))).detail, 'detail for a link in a folder of another user').toContain(
       `${theirs} belongs to user 65534`,
     )
-    // The other user's folder is on the way of another link.
+    // The path leads through another link, in the other user's folder.
     const outer = join(folder, 'outer')
     symlinkSync('theirs/check', outer)
     expect((await ask(probe(outer))).detail, 'detail for a link that leads through a folder of another user').toContain(
@@ -365,7 +365,7 @@ describe('the user of a check program', () => {
   test.skipIf(!isRoot).each([
     ['none', [], 0],
     ['its own', ['--user', '65534:65534'], 0],
-    // Its exec would otherwise get every capability of the bounding set.
+    // Without protection, this program would get every capability of the bounding set by its exec.
     ['root', ['--user', '0:0'], 1],
   ] as const)('a daemon of another user, user %s: "keep" gives what that daemon has', async (_, user, noNewPrivs) => {
     const some = '-all,+net_admin,+setuid,+setgid'

@@ -45,7 +45,7 @@ describe('the result of a file check', () => {
     expect({ outcome: result.outcome, value: result.value }).toEqual({ outcome, value })
   })
 
-  /** Runs the check once, and counts how often it reads the file. */
+  /** Runs the check once, and returns how often the check reads the file. */
   async function weigh() {
     let looks = 0
     const queue = new DiskQueue()
@@ -98,7 +98,7 @@ describe('the result of a file check', () => {
   test('the deadline ends a read that does not return', async () => {
     const abort = new AbortController()
     const run = fileProbe({ kind: 'file', path, content: 'present' }).start(abort.signal)
-    // The abort comes before the reading threads have run.
+    // The check is aborted before the threads that read the file have run.
     abort.abort()
     expect(await run.result).toMatchObject({ outcome: 'fail', reason: 'timeout' })
     await run.ended

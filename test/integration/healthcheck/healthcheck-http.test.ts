@@ -15,13 +15,16 @@ import { closeServersAfterEach, serveHttp, serveTcp } from '../../support/loopba
 closeServersAfterEach()
 
 const native = loadNative()
-/** Both HTTP clients: the one that a worker uses, and the one that it falls back to. */
+/** Both HTTP clients of health checks: the one that a worker uses, and the one that the worker falls back to. */
 const WAYS: readonly (readonly [string, HttpPorts])[] = [
   ['streams of the system', { openStream: (...order) => openStream(native, ...order) }],
   ["Node's sockets", {}],
 ]
 
-/** A server in a process of its own, so that it sends faster than the check reads. The texts are escaped for JSON. */
+/**
+ * A server in a process of its own, so that the server sends faster than the check reads. The texts are escaped for
+ * JSON.
+ */
 async function floodFrom(head: string, flood: string): Promise<{ readonly port: number; readonly end: () => void }> {
   const program = `
     const piece = Buffer.from("${flood}".repeat(Math.ceil(1e6 / ${flood.length})))
@@ -39,7 +42,7 @@ async function floodFrom(head: string, flood: string): Promise<{ readonly port: 
   return { port: Number(String(line)), end: () => child.kill('SIGKILL') }
 }
 
-/** Measures how long the event loop kept a timer of 10 ms waiting. */
+/** Measures how late the event loop runs a timer of 10 ms. */
 class TimerGaps {
   #longest = 0
   #last = performance.now()

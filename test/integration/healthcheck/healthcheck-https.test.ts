@@ -109,7 +109,7 @@ describe('TLS sessions', () => {
     const [session] = await once(older, 'session')
     vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 10 * 365 * 86_400_000)
     const waiting = client.connect({ host: '127.0.0.1', port })
-    // A changed file of authorities is read again.
+    // The check reads a changed file of certificate authorities again.
     older.emit('session', session)
     const newer = await waiting
     vi.restoreAllMocks()
@@ -120,7 +120,7 @@ describe('TLS sessions', () => {
   })
 
   test('do not hide the end of a certificate while they are resumed', async () => {
-    // openssl writes whole seconds.
+    // openssl writes the times of a certificate in whole seconds.
     const to = new Date(Math.ceil(Date.now() / 1_000) * 1_000 + 2_000)
     const short = authority.issue('IP:127.0.0.1', { to })
     const resumed: unknown[] = []

@@ -36,7 +36,7 @@ async function server(): Promise<{ readonly port: number; readonly process: Chil
 
 const RUNS = 20
 
-/** Checks of both kinds at once: one death gives two figures. */
+/** Checks of both kinds (HTTP and TCP) together, so that one death gives two measured times. */
 const KINDS = {
   http: (port: number) => httpSpec(`http://127.0.0.1:${port}/`),
   tcp: (port: number) => tcpSpec(port),
@@ -136,7 +136,7 @@ test('a thread that hangs sends no beats, and the programs that it started end w
   await sleep(4_500)
   expect(thread.told.length, 'messages of a thread that hangs').toBe(words)
   await thread.end()
-  // The program is not left as a zombie either: its launcher has waited for it.
+  // The program is not left as a zombie either: its launcher has waited for the exit status.
   await eventually('its end', () => stateOf(pid) === 'gone', { sight: () => stateOf(pid), within: 5_000 })
 })
 

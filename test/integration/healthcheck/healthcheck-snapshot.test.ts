@@ -21,7 +21,7 @@ const TRACK = [
   { healthcheck: 'alive' },
 ]
 
-/** Tolerance in ms between two clocks that count whole milliseconds. */
+/** Tolerance in milliseconds between two clocks that count whole milliseconds. */
 const ROUNDED = 5
 
 function trackingWorld(): FakeWorld {

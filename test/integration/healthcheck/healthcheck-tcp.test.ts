@@ -63,7 +63,8 @@ describe('a tcp check', () => {
   })
 
   test('does not take a socket that is connected to itself for a service', async () => {
-    // A client gets a port of the ephemeral range. If the port is asked for by number, the connection to itself is certain.
+    // A client gets a port of the ephemeral range. If the test asks for that port by number, the connection to itself
+    // is certain.
     const server = await serveTcp()
     await server.stop()
     const socket = connect({ host: '127.0.0.1', port: server.port, localPort: server.port, localAddress: '127.0.0.1' })

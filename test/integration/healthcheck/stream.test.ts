@@ -1,4 +1,4 @@
-/** Connections that a loopback never shows: slow ones, ones that fail later, and one of several. */
+/** Connections that a loopback interface never shows: slow ones, ones that fail later, and one of several addresses. */
 import { expect, test } from 'vitest'
 import { openInTurn, type Stream, type StreamEvents } from '../../../src/healthcheck/connection/stream.ts'
 import { sleep } from '../../../src/lab/wait.ts'

@@ -17,7 +17,7 @@ import { FakeWorld } from '../../unit/daemon/fake-world.ts'
 
 const OWN = process.geteuid?.() ?? 0
 const OTHER = 4_711
-/** ms for an answer on a busy machine. */
+/** Longest time in milliseconds for an answer on a busy machine. */
 const WITHIN = 10_000
 let directory = ''
 const servers: { close(): unknown }[] = []
@@ -119,7 +119,7 @@ test.runIf(OWN === 0)('a client does not believe the socket of a user who has pu
     69,
     `holdfast: Cannot reach the daemon at ${path}: the socket belongs to user ${OTHER}, not to the user of the daemon\n`,
   ])
-  // The daemon of an unprivileged user has its folder as well.
+  // The daemon of an unprivileged user has its run directory as well.
   chownSync(directory, OTHER, OTHER)
   expect((await statusCommand(path, { json: false })).stderr).toContain('no answer in 3000 ms')
   expect(unsafeFolder(path)).toBe(`${directory} belongs to the user ${OTHER}`)

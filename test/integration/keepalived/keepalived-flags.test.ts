@@ -1,11 +1,14 @@
-/** keepalived's command line: each flag of 2.2.7 has its handling, and every way to write one is read as getopt reads it. */
+/**
+ * keepalived's command line: each flag of 2.2.7 has its handling, and every spelling of a flag is read as getopt reads
+ * it.
+ */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { FLAGS, keepalivedHelp, keepalivedOrder, SIGNALS } from '../../../src/keepalived/flags.ts'
 
-/** `keepalived --help` of 2.2.7: every flag that it names. */
+/** Every flag that `keepalived --help` of 2.2.7 names. */
 const OF_2_2_7 = [
   ...['-f --use-file', '-P --vrrp', '-C --check', '-B --no_bfd', '--all', '-l --log-console', '-D --log-detail'],
   ...['-S --log-facility', '-G --no-syslog', '-u --umask', '-X --release-vips', '-V --dont-release-vrrp'],
@@ -58,7 +61,7 @@ describe('the table', () => {
 
 describe('an order', () => {
   test.each([
-    // What a static pod says, in every way that it can be written.
+    // The flags of a static pod, in every way that they can be written.
     ['-f /x --dont-fork --vrrp --log-detail --log-console', { file: '/x', background: false }],
     ['-nPDlf /x', { file: '/x', background: false }],
     ['-nPDlf/x', { file: '/x', background: false }],
@@ -92,7 +95,7 @@ describe('an order', () => {
     [['-t'], { do: 'test', file: '/etc/keepalived/keepalived.conf', log: undefined }],
     [['-tlog', '-f', 'x', '-e'], { do: 'test', file: 'x', log: 'log', allFiles: true }],
     [['--config-test=log', '-f', 'x', '-n', '-i', 'id'], { do: 'test', file: 'x', log: 'log', configId: 'id' }],
-    // 2.2.7 takes the sign for a part of the name; nobody means that.
+    // keepalived 2.2.7 takes the sign `=` for a part of the name, which no user wants.
     [['-t=log'], { do: 'test', log: '=log' }],
     [['-v', '-f', 'x'], { do: 'version' }],
     [['--help'], { do: 'help' }],

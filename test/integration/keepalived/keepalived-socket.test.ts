@@ -63,7 +63,7 @@ describe('the socket', () => {
     await hears(heard, ['reload'])
     monitor.write('load\r\n\n stop \n')
     await hears(heard, ['reload', 'reload', 'stop'])
-    // The line was cut, so its order is unknown.
+    // The line was cut off, so the order in it is unknown.
     monitor.end('reload')
     const other = await client(path)
     other.write('stop\n')
@@ -177,7 +177,7 @@ describe('the compatibility layer', () => {
     expect(readFileSync(join(folder, 'main.pid'), 'utf8')).toBe('4711\n')
     expect(readFileSync(join(folder, 'new', 'vrrp.pid'), 'utf8')).toBe(`${process.pid}\n`)
     expect(readFileSync(precious, 'utf8')).toBe('precious')
-    // The next daemon writes its pid before this one has ended.
+    // The next daemon writes its process id into the file before this daemon has ended.
     writeFileSync(join(folder, 'main.pid'), '5000\n')
     await one.close()
     expect([existsSync(join(folder, 'main.pid')), existsSync(join(folder, 'new', 'vrrp.pid'))]).toEqual([true, false])

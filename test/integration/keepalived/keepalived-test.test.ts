@@ -26,7 +26,7 @@ const script = (program: string) => `vrrp_script c {\n script "${program}"\n}\n`
 const SECURE = 'global_defs {\n script_user root\n enable_script_security\n}\n'
 const TRACK = ' track_script {\n  c\n }\n'
 
-/** File, exit status, and a part of the output. */
+/** Keepalived file, expected exit status, and a part of the expected output. */
 const FILES = [
   ['plain', instance(), 0, ''],
   ['empty', '', 0, ''],

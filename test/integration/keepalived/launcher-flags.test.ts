@@ -1,7 +1,7 @@
 /**
  * The handling of each of keepalived's flags in bin/holdfast, compared with the engine (src/keepalived/flags.ts). A
- * command line that only asks needs no guardian. One that runs gives the guardian --background and --core. Programs in
- * the place of Node and of the guardian print their arguments.
+ * command line that only asks for information needs no guardian. A command line that starts a daemon gives the guardian
+ * --background and --core. Programs in the place of Node and of the guardian print their arguments.
  */
 import { execFile } from 'node:child_process'
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -32,7 +32,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
-/** The process that the launcher becomes, and the options of the guardian. */
+/** Returns the program that the launcher becomes, and the options of the guardian. */
 async function launched(argv: readonly string[]) {
   const env = { ...process.env, HOLDFAST_NODE: join(home, 'node') }
   const { stdout } = await promisify(execFile)(launcher, argv, { encoding: 'utf8', env })
@@ -40,7 +40,7 @@ async function launched(argv: readonly string[]) {
   return { process: name, options: name === 'guardian' ? rest.slice(0, rest.indexOf('--')) : [] }
 }
 
-/** Every spelling of a flag, each before and after arguments that have an effect of their own. */
+/** Every spelling of a flag, each before and after arguments that have an effect themselves. */
 const COMMAND_LINES = FLAGS.flatMap(({ short, long, value }) => {
   const spellings: (readonly string[])[] = [
     value === 'wanted' ? [`--${long}`, '-n'] : [`--${long}`],
@@ -59,7 +59,7 @@ test('a flag has the same effect in bin/holdfast and in the engine, in every spe
   const seen = { run: 0, answer: 0 }
   for (const argv of COMMAND_LINES) {
     const order = keepalivedOrder(argv)
-    // The engine ends with a message, whichever process starts it.
+    // The engine ends with a message about these flags, whichever process starts the engine.
     if (order.do === 'refuse') continue
     const expected = order.do === 'run' ? ['guardian', order.core, order.background] : ['node', false, false]
     const { process, options } = await launched(['keepalived', ...argv])

@@ -1,6 +1,6 @@
 /**
- * The watch of the guardian's beat in the addon: when it calls JavaScript, and what it writes without JavaScript. The
- * test writes the guardian's beat into a file that stands in for the shared memory (guardian-words.h).
+ * The watch of the guardian's beat in the addon: when the watch calls JavaScript, and what the watch writes without
+ * JavaScript. The test writes the guardian's beat into a file that stands in for the shared memory (guardian-words.h).
  */
 import { closeSync, ftruncateSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -183,7 +183,7 @@ test('a beat writes ours and returns how long the other side was silent', () => 
   const bytes = Buffer.alloc(8)
   bytes.writeBigUInt64LE(40_000_000_000n)
   writeSync(memory, bytes, 0, 8, 16)
-  // A channel that can be read, like the real one. The FIFO of the other tests cannot.
+  // A channel that can be read, like the real channel. The FIFO of the other tests cannot be read.
   const channel = openSync(join(directory, 'fifo'), constants.O_RDWR | constants.O_NONBLOCK)
   const words = openGuardianWords(loadNative(), String(openSync(join(directory, 'words'), 'r+')))
   const both = openGuardian(String(channel), (one) => faults.push(one), words)
@@ -206,7 +206,7 @@ test('a dead guardian has no beat, no guard, and no word that is awaited', () =>
   guardian.withdraw(UNIT)
   expect(faults).toHaveLength(1)
   expect([guardian.beat(millis(1)), guardian.guarded]).toEqual([undefined, false])
-  // Each call would wait for 5 ms, and one of them may lose its CPU for longer.
+  // Each call would wait for 5 ms, and the kernel may take the CPU away from one of them for longer.
   const took = Array.from({ length: 5 }, () => {
     const began = performance.now()
     guardian.withdraw(UNIT)

@@ -1,6 +1,6 @@
 /**
- * When plans count as armed. A FIFO stands in for the socketpair: it is non-blocking, can be full, and can lose its
- * reader. test/netns shows that the guardian understands the messages.
+ * When cleanup plans count as armed. A FIFO stands in for the socketpair: it is non-blocking, can be full, and can lose
+ * its reader. test/netns shows that the guardian understands the messages.
  */
 import { execFileSync } from 'node:child_process'
 import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** The name that keeps a second daemon from a node, as a process of this network namespace sees it. */
+/** The socket name that keeps a second daemon from a node, as a process of this network namespace sees that name. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
@@ -12,14 +12,14 @@ let names = 0
 /** Returns a name of this process and test, because other daemons of this machine hold the real one. */
 const unique = () => `holdfast-test-${process.pid}-${names++}`
 
-/** The lock, released at the end of the test. */
+/** The lock of the node, released at the end of the test. */
 function taken(name: string) {
   const lock = takeNodeLock(native, name)
   if (lock.taken) onTestFinished(() => lock.release())
   return lock
 }
 
-/** Holds the name like a daemon of holdfast 0.1: `padded` under Node 20, exact under Node 22 and newer. */
+/** Takes the lock's name like a daemon of holdfast 0.1: `padded` under Node 20, exact under Node 22 and newer. */
 function heldBefore(name: string, padded: boolean): void {
   const socket = new native.NativeSocket(AF.unix, 1, 0, 1, 1)
   socket.bind(unixSockaddr(padded ? `\0${name}`.padEnd(108, '\0') : `\0${name}`))
@@ -46,7 +46,7 @@ test.each([
   const name = unique()
   heldBefore(name, padded)
   expect(taken(name).taken).toBe(false)
-  // The other form is free again.
+  // The other form of the lock's name is free again.
   heldBefore(name, !padded)
 })
 

@@ -1,6 +1,6 @@
 /**
- * The alert rules of deploy/prometheus as promtool evaluates them, on three nodes scraped every 15 s. Of each case the
- * whole list of what fires at a moment is asserted, so every one also shows that all the other alerts stay quiet.
+ * The alert rules of deploy/prometheus as promtool evaluates them, on three nodes scraped every 15 s. Each case asserts
+ * the whole list of alerts that fire at a moment. So each case also shows that all other alerts do not fire.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -27,7 +27,7 @@ const groups: readonly { readonly rules: readonly Rule[] }[] = parse(readFileSyn
 const rules = groups.flatMap((group) => group.rules)
 const alerts = rules.flatMap(({ alert }) => alert ?? [])
 
-/** What fires so many minutes after the first scrape. */
+/** Alerts that fire at a number of minutes after the first scrape. */
 type Firing = readonly (readonly [minute: number, ...alerts: string[]])[]
 type Case = readonly [name: string, minutes: number, change: (cluster: ScrapedCluster) => unknown, firing: Firing]
 
@@ -38,7 +38,7 @@ const became = (from: string, reason: string) => `${API},from="${from}",to="Acti
 const since = 'holdfast_healthcheck_since_timestamp_seconds'
 const results = 'holdfast_healthcheck_results_total'
 const watching = 'holdfast_agent_watch_state'
-/** A scrape. */
+/** Time between two scrapes, in minutes. */
 const S = SCRAPE_S / 60
 
 const QUIET: readonly Case[] = [
@@ -510,7 +510,7 @@ describePrometheus('the alert rules', () => {
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  /** What promtool has to object, or ''. */
+  /** Returns the errors that promtool reports; empty if it reports none. */
   function objections(name: string, minutes: number, cluster: ScrapedCluster, firing: Firing): string {
     const file = join(folder, `${name.replaceAll(/\W+/g, '-')}.json`)
     const promql_expr_test = firing.map(([minute, ...names]) => ({

@@ -1,4 +1,7 @@
-/** Programs of notifications, real ones through real launchers: what they get, in which order, and what is left of them. */
+/**
+ * Programs of notifications, real programs through real launchers: what they receive, in which order, and what remains
+ * of them.
+ */
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,18 +39,18 @@ afterEach(async () => {
 })
 
 const mark = () => `HOLDFAST_NOTIFY=${folder}`
-/** Programs put the mark into their environment themselves: theirs holds PATH and nothing else. */
+/** The programs of this test put a mark into their environment themselves, because a program receives only PATH. */
 const left = () => markedProcesses(mark())
 
 function killQuietly(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It ended by itself in between.
+    // The process ended by itself in between.
   }
 }
 
-/** Writes what it was called with, a line for each run. */
+/** Writes a program that writes its arguments to a file, a line for each run. */
 function program(name: string, text = ''): [string] {
   const path = join(folder, name)
   const body = `echo "${name} $*" >> ${folder}/seen\nexport ${mark()}\n${text}`
@@ -174,7 +177,7 @@ test('processes started by a program that ended survive, also if a later program
   await done(killed)
   expect(results(killed)).toEqual(['timeout'])
   await sleep(300)
-  // It writes to an output that nobody wants any more.
+  // The program writes to an output that no process reads any longer.
   expect(left().map(({ pid }) => pid)).toContain(started?.pid)
 })
 

@@ -1,4 +1,7 @@
-/** Events on their way to a URL: with a real server that fails, hangs and comes back, and with a receiver made of promises. */
+/**
+ * Delivery of events to a URL: to a real server that fails, hangs and comes back, and to a simulated receiver made of
+ * promises.
+ */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
 import { EVENT_KINDS } from '../../../src/config/schema/webhook.ts'
@@ -37,7 +40,9 @@ type Seen = {
   readonly at: number
 }
 
-/** Answers as it is told, by the number of the request; keeps what it was sent. */
+/**
+ * Starts a server that answers each request as the test orders, by the number of the request, and stores the requests.
+ */
 async function receiver(answer: (nth: number, response: ServerResponse) => void) {
   const seen: Seen[] = []
   const take = async (request: IncomingMessage, response: ServerResponse) => {
@@ -141,7 +146,7 @@ test('Retry-After is used up to the longest wait', async () => {
   expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(290)
 })
 
-/** Attempts that end when the test says so. */
+/** Attempts to post that end when the test orders it. */
 function byHand() {
   const open: { readonly id: string; readonly attempt: number; readonly end: (outcome: Outcome) => void }[] = []
   const post = (_: WebhookSpec, { id }: WebhookDelivery, attempt: number) =>
@@ -228,7 +233,7 @@ test('waits double up to the longest, each between half and the whole wait', asy
     await eventually('five attempts', () => attempts.length >= 5, { sight: () => attempts, within: 10_000 })
     hook.obey({ kind: 'setWebhook', spec: undefined })
     const waits = attempts.slice(1).map((at, i) => at - (attempts[i] ?? 0))
-    // A timer is never early by more than 2 ms; how late it is is the machine's.
+    // A timer is never early by more than 2 ms. How late a timer is depends on the machine.
     for (const [i, least] of [40, 80, 160, 160].entries())
       expect(waits[i], `wait ${i + 1} of ${waits}`).toBeGreaterThanOrEqual(least * factor - 2)
   }

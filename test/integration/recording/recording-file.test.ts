@@ -1,4 +1,7 @@
-/** A recording on a real disk: its end, the files that it leaves alone, and an engine that never waits for it. */
+/**
+ * A recording on a real disk: the end of the recording, files that the recording does not overwrite, and an engine that
+ * never waits for the disk.
+ */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -62,7 +65,7 @@ test('at its limit the file ends with a line that says so, and is no larger', as
 
 test('lines that the disk does not take in time are left out and counted in the next line', async () => {
   const { file } = opened(1 << 30)
-  // The disk is not written before this loop is over.
+  // Nothing is written to the disk before this loop is over.
   const long = 'x'.repeat(100_000)
   for (let i = 0; i < 100; i++) file.write({ turn: i, long })
   await new Promise((resolve) => setTimeout(resolve, 500))

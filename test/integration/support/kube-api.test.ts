@@ -1,4 +1,4 @@
-/** The stand-in of the Kubernetes API, asked by hand: what others' tests rely on holds. */
+/** The stand-in of the Kubernetes API, asked directly: what other tests assume about the stand-in is true. */
 import { request } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
 import { eventually } from '../../../src/lab/wait.ts'
@@ -23,7 +23,7 @@ async function ask(api: KubeApi, path: string, init: RequestInit = {}): Promise<
   return { status: response.status, text, json: JSON.parse(text) }
 }
 
-/** Lines of a watch as they come. */
+/** Lines of a watch, in the order of their arrival. */
 function watched(api: KubeApi, query: string) {
   const lines: string[] = []
   const watch = { lines, rest: '', status: 0, ended: false }

@@ -1,4 +1,4 @@
-/** scripts/tests.sh: how often a file runs that cannot be judged, and which exit status comes of it. */
+/** scripts/tests.sh: how often the script runs a test file that cannot be judged, and the exit status that results. */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 type Attempt = { readonly status: number; readonly unjudged?: string }
 
-/** In the place of Vitest: each attempt ends as listed, and writes down what it was called with. */
+/** A program in the place of Vitest: each attempt ends as listed, and writes its arguments to a file. */
 function run(attempts: readonly Attempt[]) {
   const cases = attempts.map(
     ({ status, unjudged }, i) =>

@@ -78,7 +78,7 @@ test('a thread that dies is replaced after a delay that grows, and the new one g
   const { checks, heard, beat, lost } = port()
   checks.onNews((news) => {
     heard.push({ ...news, at: monotonicMs() })
-    // The engine calls it inside the listener as well.
+    // The engine calls this method inside the listener as well.
     if (news.kind === 'checksLost')
       checks.set([named('die')], [{ check: 'die', result: 'down', since: millis(5), weight: undefined }])
   })

@@ -1,4 +1,7 @@
-/** When a loop that does not wait is asked for a beat, and when its silence means that it hangs. */
+/**
+ * When a thread whose event loop does not wait is asked for a beat, and when its silence means that the event loop
+ * hangs.
+ */
 import { afterEach, expect, test } from 'vitest'
 import { eventually, sleep } from '../../../src/lab/wait.ts'
 import { LoopPulse } from '../../../src/worker/loop-pulse.ts'
@@ -15,7 +18,7 @@ afterEach(async () => {
   await thread?.close()
 })
 
-/** A check every 1.5 s, as in the engine: the result of each, and the state of the loop. */
+/** A test of the event loop every 1.5 s, as in the engine: the result of each test, and the state of the loop. */
 function looks(pulse: LoopPulse, idles: readonly number[], from: number): readonly string[] {
   return idles.map((idle, i) => pulse.look(idle, from + i * 1_500))
 }

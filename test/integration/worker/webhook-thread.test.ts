@@ -17,7 +17,7 @@ const SPEC: WebhookSpec = {
   retry: { first: millis(10), most: millis(20), giveUpAfter: millis(60_000) },
 }
 
-/** A fake of the worker's end. */
+/** A simulated worker thread, as far as the engine's side of the webhook uses the thread. */
 class FakeThread {
   client: WorkerClient | undefined
   wanted = false
@@ -33,7 +33,7 @@ class FakeThread {
   post(message: EngineMessage): void {
     if (message.kind === 'webhookOrder') this.orders.push(message.order)
   }
-  /** Starts the thread again. */
+  /** Starts the simulated thread again. */
   die(): void {
     this.orders = []
     this.client?.onEnd()
@@ -97,7 +97,7 @@ test('after a thread dies, events that have not arrived go to the next one with 
   thread.die()
   expect(thread.orders[0]).toEqual({ kind: 'setWebhook', spec: SPEC })
   expect(thread.delivered.map(({ id }) => id)).toEqual(ids.slice(1))
-  // A message of the earlier thread.
+  // This message comes from the earlier thread.
   hear({ kind: 'delivered', id: ids[0] ?? '' })
   expect(webhook.snapshot()).toMatchObject({ delivered: 1, waiting: 2 })
 })

@@ -25,7 +25,7 @@ afterEach(() => {
   for (const port of channels.splice(0)) port.close()
 })
 
-/** Returns a port that was free a moment ago. */
+/** Returns a TCP port that was free a moment ago. */
 function freePort(): Promise<number> {
   const server = createServer()
   return new Promise((resolve, reject) => {
@@ -209,7 +209,7 @@ test('connections above the limit are closed and counted', async () => {
     sight: () => '',
     within: 3_000,
   })
-  // Clients that connected too early count as well.
+  // Clients that tried to connect too early count as well.
   expect(Number(/^holdfast_port_connections_refused_total (\d+)$/m.exec(body)?.[1])).toBeGreaterThanOrEqual(8)
 })
 
@@ -354,7 +354,7 @@ test('a slow answer delays the next request by nine times its duration, up to a 
   expect(afterLong).toBeLessThan(850)
 })
 
-/** Sends a request line and a host unchanged over a socket, and returns the status of the answer. */
+/** Sends a request line and a Host header unchanged over a socket, and returns the status of the answer. */
 function rawly(port: number, line: string, headers = ''): Promise<number> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(`${line}\r\n${headers}Connection: close\r\n\r\n`))
