@@ -33,8 +33,8 @@ export const addressFilesIn = ({ virtualRouters }: Pick<Config, 'virtualRouters'
 export type Held = {
   readonly file: string | undefined
   /**
-   * Address of this node that chooses the interface. `undefined` until the address file has contained a usable address;
-   * a later error in the file does not change it.
+   * Address of this node that chooses the interface; `undefined` until the address file has contained a usable address.
+   * A later error in the file does not change this address.
    */
   readonly address: Address | undefined
   /** Names of all interfaces with the address, the chosen one first. */

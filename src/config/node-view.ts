@@ -22,7 +22,7 @@ export type NodeInterface = {
   /** MTU of the interface in octets; `undefined` if not known. */
   readonly mtu?: number | undefined
   /**
-   * Kind of port that the interface is, such as a port of a bridge. A port receives no packets of its own. `undefined`
+   * Kind of port that the interface is, such as a port of a bridge; a port receives no packets of its own. `undefined`
    * if the interface is no port.
    */
   readonly portOf?: string | undefined

@@ -174,8 +174,8 @@ export type Listening = {
    */
   readonly passedOutput: boolean
   /**
-   * True if the test packet came back through the input rules. `undefined` if not tried, because a running daemon would
-   * receive it.
+   * True if the test packet came back through the input rules of this node. `undefined` if no test packet was sent,
+   * because a running daemon would receive the packet.
    */
   readonly looped: boolean | undefined
   readonly messages: MessageCounts

@@ -13,8 +13,8 @@ export type ProbeRun = {
   /** Resolves when no socket or process of the run is left. Never resolves before the result of the run. */
   readonly ended: Promise<void>
   /**
-   * Ends the run immediately, because nobody needs its result. The signal of `start`, in contrast, gives the run time
-   * to end.
+   * Ends the run immediately, because its result is no longer needed. The signal of `start`, in contrast, gives the run
+   * time to end.
    */
   readonly abandon?: () => void
 }

@@ -8,8 +8,8 @@ import type { Cadence } from './check.ts'
 
 export type Schedule = {
   /**
-   * Planned time of the current run, without random delay. Later planned times count from it, so a late timer does not
-   * move them.
+   * Planned time of the current run of the check, without random delay. Later planned times count from this time, so a
+   * late timer does not move them.
    */
   readonly slot: Millis
   /** Time of the next run of the check. Not used during a run. */

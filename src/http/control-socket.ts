@@ -21,7 +21,8 @@ export type ControlPorts = {
   readonly metrics: () => Promise<MetricsText>
   readonly commands?: Commands
   /**
-   * Returns the process at the other end of a connection. `undefined` if it is unknown; its requests are refused then.
+   * Returns the process at the other end of a connection; `undefined` if that process is unknown. Requests of an
+   * unknown process are refused.
    */
   readonly peerOf: (socket: Socket) => ControlPeer | undefined
   readonly onRefused: (peer: ControlPeer | undefined) => void

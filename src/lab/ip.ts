@@ -54,7 +54,7 @@ export const macOf = (where: Where, link?: string): string => linkOf(where, link
 export const shownAddresses = (where: Where, link?: string): readonly ShownAddress[] =>
   linkOf(where, link).addr_info ?? []
 
-/** The same as `address/length`. */
+/** Returns the IPv4 and IPv6 addresses of the link as `address/length`. */
 export const addressesOf = (where: Where, link?: string): string[] =>
   shownAddresses(where, link).map(({ local, prefixlen }) => `${local}/${prefixlen}`)
 

@@ -23,8 +23,8 @@ export const META = {
   /** f64: CLOCK_REALTIME in ms when the kernel received the packet (SO_TIMESTAMPNS); 0 = unknown. */
   realtime: 16,
   /**
-   * u32: packets that the full receive queue dropped so far (SO_RXQ_OVFL). The kernel omits the number until the first
-   * drop, so it is 0 until then.
+   * u32: number of packets that the full receive queue dropped so far (SO_RXQ_OVFL); 0 until the first drop, because
+   * the kernel omits the number until then.
    */
   overflow: 24,
   /** 16 bytes: destination of the packet in network order, IPv4 in the first 4; all zero = unknown. */

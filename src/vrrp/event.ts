@@ -85,7 +85,7 @@ export type Event =
       readonly kind: 'deadlineReached'
       /**
        * True if the kernel's receive queue dropped packets, or this process slept longer than Active_Down_Interval. For
-       * a router in Returning only dropped packets count: such a router knows that it slept, and it drains the queue
+       * a router in Returning only dropped packets count: such a router knows that it slept, and drains the queue
        * itself.
        */
       readonly receptionLost: boolean

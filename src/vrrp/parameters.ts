@@ -54,7 +54,8 @@ export type CompetingOptions = {
   /** True: an Active advertises immediately after an advertisement of lower priority (new in RFC 9568 §6.4.3). */
   readonly answers: boolean
   /**
-   * Least time between two answering advertisements to the same router. 0: answer every advertisement, as the RFC says.
+   * Least time in milliseconds between two answering advertisements to the same router. 0: the router answers every
+   * advertisement, as the RFC says.
    */
   readonly spacing: Millis
   /** True: an Active announces its addresses again after an advertisement of a competing Active. */
@@ -79,9 +80,9 @@ export type ExtensionOptions = {
   readonly gracePeriod?: boolean
   readonly competingActive?: CompetingOptions | undefined
   /**
-   * Ask before every periodic advertisement whether another host answers for our addresses. A second Active that is
-   * keepalived gives way to our advertisement without advertising. Only this question finds such an Active
-   * (docs/adr/0007).
+   * True: an Active asks before every periodic advertisement whether another host answers for its addresses. A second
+   * Active that is keepalived gives way to our advertisement without advertising. Only this question finds such an
+   * Active (docs/adr/0007).
    */
   readonly silentActive?: boolean
   /** True: an Active asks the LAN once a second which other host has any of its addresses (docs/adr/0018). */
@@ -91,8 +92,8 @@ export type ExtensionOptions = {
   /** True: after shutdown or yield, a router goes on answering until the successor advertises (state Leaving). */
   readonly leaving?: boolean
   /**
-   * A router in Leaving watches all routers that take over from it. If several routers take over, it makes the winner
-   * announce again.
+   * True: a router in Leaving watches all routers that take over from it. If several routers take over, the router in
+   * Leaving makes the winner announce again.
    */
   readonly succession?: boolean
   /**

@@ -67,14 +67,14 @@ export type Backup = {
   /** End of the preemption delay (preemption/preempt-delay.ts); `undefined` while no delay runs. */
   readonly preemptAt: Millis | undefined
   /**
-   * preemption/margin.ts: true if this router does not preempt because its priority is higher by no more than the
-   * margin.
+   * True if this router does not preempt because its priority is higher by no more than the margin
+   * (preemption/margin.ts).
    */
   readonly withinMargin?: boolean | undefined
   /** True if packets dropped by the kernel have already restarted Active_Down_Timer once (lost-packets.ts). */
   readonly extended: boolean
   /**
-   * grace-period.ts: addresses that a former Active answers for until the winner announces them; absent or not empty.
+   * Addresses that a former Active answers for until the winner announces them (grace-period.ts); absent or not empty.
    */
   readonly stillAnswered?: readonly StillAnswered[]
   /**

@@ -28,8 +28,8 @@ export type Claimant = {
   readonly holds: boolean
   readonly held: readonly Address[]
   /**
-   * True if the router must advertise priority 0 when it ends, because peers may still follow it as the Active. False:
-   * peers do not wait for this router.
+   * True if the router must advertise priority 0 when it ends, because peers may still follow this router as the
+   * Active. False: peers do not wait for this router.
    */
   readonly needsRelease: boolean
 }

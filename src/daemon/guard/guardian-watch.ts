@@ -15,7 +15,10 @@ import type { Recorder } from '../telemetry/recorder.ts'
 const DOUBT = 250
 /** Milliseconds between two looks. The guardian reports an engine that has not sent a beat for 2 s. */
 const LONGEST = 1_500
-/** The same if the port watches the guardian and publishes the engine's beat. Other regular work needs no more. */
+/**
+ * Milliseconds between two looks if the port watches the guardian and publishes the engine's beat. Other regular work
+ * needs no more.
+ */
 const LONGEST_WATCHED = 6_000
 /** Milliseconds between two looks if the engine is not woken by the death of the guardian or a suspension. */
 const LONGEST_UNHEARD = 250
@@ -48,7 +51,8 @@ export type GuardianWatchContext = {
   /** Called with each test of the guardian, at least every LONGEST_WATCHED, for other regular work. */
   readonly onBeat?: (() => void) | undefined
   /**
-   * Returns the shortest lifetime of the addresses that the guardian renews, in seconds; `undefined` if it renews none.
+   * Returns the shortest lifetime, in seconds, of the addresses that the guardian renews; `undefined` if the guardian
+   * renews none.
    */
   readonly shortestLifetime: () => number | undefined
   /**

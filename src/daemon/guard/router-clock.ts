@@ -53,8 +53,8 @@ export class RouterClock {
    */
   #isEnded = false
   /**
-   * Time until which the first round of an order has to be sent; `undefined` after it. The guardian's timer does not
-   * cover an order that it has not received.
+   * Time until which the clock has to send the first round of an order; `undefined` after that round. The guardian's
+   * timer does not cover an order that the guardian has not received.
    */
   #unconfirmedUntil: Millis | undefined
   /**

@@ -36,8 +36,8 @@ export class Questions {
   readonly #broadcasts = new BucketByVrid(RATES.broadcastQuestion)
   readonly #followUps = new BucketByVrid(RATES.followUpQuestion)
   /**
-   * Frames of the last question by VRID. They are stored, because an Active asks the same question repeatedly and new
-   * frames used most of the memory of a turn.
+   * Frames of the last question to the LAN, by VRID. They are stored, because an Active asks the same question
+   * repeatedly and new frames used most of the memory of a turn.
    */
   readonly #written = new Map<number, Asking & { parameters: Parameters; frames: readonly Uint8Array[] }>()
 

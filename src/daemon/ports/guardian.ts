@@ -191,8 +191,8 @@ export type GuardianPort = {
    */
   beat(now: Millis): GuardianBeat | undefined
   /**
-   * True with shared memory. Without it the guardian checks no deadline and renews no lifetime, so addresses must have
-   * no lifetime.
+   * True if engine and guardian share memory. Without shared memory the guardian checks no deadline and renews no
+   * lifetime, so addresses must have no lifetime.
    */
   readonly guarded: boolean
   /** True while a guardian runs. False if no guardian was started, or the guardian has died. */

@@ -15,8 +15,8 @@ export type Finding = {
   /** Reason of the condition in CamelCase, for programs. */
   readonly reason: string
   /**
-   * Text of the condition for people. It contains nothing that changes without a reason, because each change is written
-   * to the API.
+   * Text of the condition for people. The text contains nothing that changes without a reason, because each change is
+   * written to the API.
    */
   readonly message: string
 }

@@ -44,7 +44,8 @@ export type StatementMemory = {
   /** Time since which the address has this state, by CLOCK_MONOTONIC. */
   readonly changedAt: number
   /**
-   * Time since which the published entry names another holder than the engine's Active; `undefined` while both agree.
+   * Time since which the published entry names another holder than the engine's Active; `undefined` while entry and
+   * engine agree.
    */
   readonly wrongSince: number | undefined
   readonly foreign: Foreign | undefined

@@ -10,8 +10,8 @@ export type Passage = {
   readonly file: string
   readonly line: number
   /**
-   * Column of each character, counted from 1. If this is one number, it is the column of the first character, and the
-   * others follow directly.
+   * Column of each character, counted from 1. A single number is the column of the first character; the other
+   * characters follow directly.
    */
   readonly columns: number | readonly number[]
 }

@@ -51,8 +51,8 @@ export class CompetingAnswers {
   readonly #recorder: Recorder
   #host: CompetingHost | undefined
   /**
-   * Time of the last question that this router sent before or after an advertisement; `undefined` if it has not asked
-   * yet.
+   * Time of the last question that this router sent before or after an advertisement; `undefined` if this router has
+   * not asked yet.
    */
   #askedAt: Millis | undefined
 
