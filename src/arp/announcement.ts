@@ -1,7 +1,7 @@
 /**
  * Plans when a new Active announces its addresses: rounds over all addresses at fixed offsets, then a periodic refresh.
  * A plan is a value from which the next round can be read. A router that is no longer Active drops its plan
- * (VR-GARP-05). Timers, frames and states are not known here. `pacer.ts` limits the frames of an interface.
+ * (VR-GARP-05). Other files have timers, frames and states. `pacer.ts` limits the frames of an interface.
  */
 import type { Address, Family } from '../wire/address.ts'
 import { type Millis, millis, plus } from '../wire/units.ts'

@@ -1,7 +1,7 @@
 /**
  * The types of the C addon, and the search for its binary. This file decides the layout of the metadata record
- * (native/addon/metadata.h has the same offsets), and the error if this machine has no binary. Does not know: socket
- * options, addresses and protocols, which other files of this folder have.
+ * (native/addon/metadata.h has the same offsets), and the error if this machine has no binary. Other
+ * files of this folder have socket options, addresses and protocols.
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -1,6 +1,6 @@
 /**
  * The report of a simulation for people: a time line of faults and holders, the worst outage of each address, and
- * advice. Pure: the same scenario gives the same text. The simulation itself is not known here.
+ * advice. Pure: the same scenario gives the same text. This file does not run the simulation.
  */
 import { formatDuration } from '../config/schema/duration.ts'
 import type { Fault } from './scenario.ts'

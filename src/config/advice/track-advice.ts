@@ -1,7 +1,7 @@
 /**
  * Judges the weights of a router: the warnings and notes of `holdfast check` about moves that never happen, or happen
  * late. This file decides the priorities of other nodes with which a router is compared if the configuration does not
- * list them. Known here: the whole configuration, and this node, but no other node.
+ * list them. This file reads the whole configuration and facts about this node, but not about other nodes.
  */
 import type { ProbeSpec } from '../../healthcheck/check.ts'
 import { type Check, checksOf } from '../checks.ts'
