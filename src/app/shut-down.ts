@@ -1,7 +1,7 @@
 /**
  * Ends a daemon whose routers have stopped. This file decides how long the daemon waits for the webhook, the disk and
- * the reader of the log, and that the process ends even if a disk does not answer. The control socket closes last:
- * `holdfast stop` may start another daemon as soon as the socket is gone.
+ * the reader of the log. The process ends even if a disk does not answer. The control socket closes last: `holdfast
+ * stop` may start another daemon as soon as the socket is gone.
  */
 import type { Exit } from '../linux/native.ts'
 import { LOG } from '../log/log.ts'
