@@ -36,10 +36,7 @@ export type StillAnswered = { readonly address: Address; readonly offAt: Millis 
 export type Backup = {
   readonly name: 'Backup'
   readonly enteredAt: Millis
-  /**
-   * Active_Adver_Interval: interval that this router learned from the Active's advertisements, in centiseconds (RFC
-   * 9568 §6.1).
-   */
+  /** Active_Adver_Interval: interval in the advertisements of the Active, in centiseconds (RFC 9568 §6.1). */
   readonly activeAdverInterval: Centis
   /** Active_Down_Timer: time at which this Backup takes over if it receives no advertisement. */
   readonly activeDownAt: Millis
@@ -148,10 +145,7 @@ export type Leaving = {
   /** Time at which the second advertisement with priority 0 is due; `undefined` after it was sent. */
   readonly repeatAt: Millis | undefined
   readonly successor: (HeardActive & { readonly interval: Centis }) | undefined
-  /**
-   * Race of several successors that took over from this router in Leaving (succession.ts); absent while there is no
-   * race.
-   */
+  /** Race of several successors of this router in Leaving (succession.ts); absent while there is no race. */
   readonly succession?: Succession | undefined
   /**
    * Addresses that this router still answers for. `offAt` is `undefined` until the successor advertises or announces.

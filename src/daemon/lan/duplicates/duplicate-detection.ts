@@ -46,9 +46,7 @@ export class DuplicateDetection {
   /** Competing Active to which this router has given its addresses; `undefined` if this router has not given way. */
   #yieldedTo: Address | undefined
   #askedAt: Millis | undefined
-  /**
-   * Milliseconds between two rounds of questions that the guardian's clock sends; `undefined` while the engine asks.
-   */
+  /** Milliseconds between two questions of the guardian's clock; `undefined` while the engine asks. */
   #repeated: Millis | undefined
   readonly #foundAt = new Map<string, Millis>()
   readonly #announcedAt = new Map<Address, Millis>()
@@ -109,9 +107,7 @@ export class DuplicateDetection {
     return this.isOn && this.#repeated === undefined ? this.#detection : undefined
   }
 
-  /**
-   * Tells whether the guardian's clock can ask in place of the engine, because nothing but the questions is to be done.
-   */
+  /** Tells whether the guardian's clock can ask for the engine, because nothing but the questions is to be done. */
   canBeRepeated(now: Millis): boolean {
     return this.#detection !== undefined && this.isOn && canBeAskedElsewhere(this.#detection, now)
   }
@@ -121,10 +117,7 @@ export class DuplicateDetection {
     this.#repeated = period
   }
 
-  /**
-   * Lets the engine ask again. `askedAt` is the time of the clock's last question; `undefined` if the clock has not
-   * asked.
-   */
+  /** Lets the engine ask again. `askedAt`: time of the clock's last question; `undefined` if it has not asked. */
   takeBack(askedAt: Millis | undefined): void {
     if (this.#detection !== undefined && askedAt !== undefined && this.#repeated !== undefined) {
       this.#askedAt = askedAt
@@ -135,10 +128,7 @@ export class DuplicateDetection {
 
   // Questions ----------------------------------------------------------------------------------------------------------
 
-  /**
-   * Returns the VIPs for which the router asks the LAN now. Also handles known duplicate holders that have not
-   * answered.
-   */
+  /** Returns the VIPs to ask the LAN for now. Also handles duplicate holders that have not answered. */
   takeQuestions(step: DetectionStep, now: Millis): readonly Address[] {
     if (this.#detection === undefined || !this.isOn) return []
     const before = this.#detection
