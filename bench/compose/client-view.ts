@@ -1,21 +1,24 @@
 /**
- * Reports of the lab's client (deploy/compose/client.ts, as JSON): which node answers at each address, for how long
- * none did, and for how long two had it. This file decides that a fault is judged by the reports after it. Pure. This
- * file does not know the faults.
+ * Reads the JSON reports of the lab's client (deploy/compose/client.ts). A report names the node that answers at a
+ * virtual address, how long no node answered there, and how long two nodes claimed the address. Decided here: a fault
+ * is judged by the reports that come after the fault. Pure. This module does not know which fault was made.
  */
 export type Line = Readonly<Record<string, unknown>> & { readonly address: string; readonly event: string }
 
 export type Sight = {
-  /** Longest time between two answers, ms; 0 if fewer than three probes were lost. */
+  /** Longest time between two answers to the client, in ms; 0 if the client lost fewer than three probes. */
   readonly outageMs: number
   readonly lost: number
-  /** Time in which two nodes claimed the address, ms. */
+  /** Time in which two nodes claimed the virtual address, in ms. */
   readonly overlapMs: number
-  /** Nodes that answered, one for each change. */
+  /** Names of the nodes that answered the client, one entry for each change of the answering node. */
   readonly holders: readonly string[]
 }
 
-/** Returns `undefined` for another text, because other programs may write there too. */
+/**
+ * Returns the report in a line of the client's output; `undefined` if the line is not a report, because other programs
+ * may write there too.
+ */
 export function lineOf(text: string): Line | undefined {
   try {
     const value: unknown = JSON.parse(text)
@@ -36,7 +39,7 @@ export class ClientView {
     this.#lines.push(line)
   }
 
-  /** Returns the present position, for since(). */
+  /** Returns the number of reports so far. since() takes this number to select the reports after it. */
   get mark(): number {
     return this.#lines.length
   }
@@ -49,13 +52,13 @@ export class ClientView {
     return this.#lines.slice(mark).filter((line) => line.address === address && line.event === event)
   }
 
-  /** Returns the node that answered last. */
+  /** Returns the name of the node that answered the client last at this virtual address. */
   holder(address: string): string | undefined {
     const last = this.#of(address, 'holder').at(-1)
     return last === undefined ? undefined : String(last.name)
   }
 
-  /** Returns how many nodes claim the address. */
+  /** Returns how many nodes claim the virtual address now. */
   claimants(address: string): number {
     return claimants(this.#of(address, 'claim').at(-1))
   }

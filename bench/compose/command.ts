@@ -1,17 +1,17 @@
 /**
- * Runs commands while lines of other processes are read. This file decides that a terminal's Ctrl-C reaches none of
- * them, because the lab ends them itself. A command that fails reports its reason.
+ * Runs commands to their end while the output of other processes is read. Decided here: Ctrl-C at the terminal reaches
+ * no command, because the lab ends its commands itself. A command that fails reports its error text.
  */
 import { spawn } from 'node:child_process'
 
 export type Command = {
   readonly env?: Readonly<Record<string, string>>
-  /** True if its lines also go to standard error immediately. */
+  /** True if the lines of the command also go to standard error as soon as the command writes them. */
   readonly aloud?: boolean
   readonly within?: number
 }
 
-/** Returns its standard output. Throws with its standard error. */
+/** Returns the standard output of the command. Throws with the standard error of the command if the command fails. */
 export function command(argv: readonly string[], { env = {}, aloud = false, within = 120_000 }: Command = {}) {
   const [file = '', ...rest] = argv
   return new Promise<string>((resolve, reject) => {
@@ -41,7 +41,7 @@ export function command(argv: readonly string[], { env = {}, aloud = false, with
   })
 }
 
-/** Returns whether the command can be run. */
+/** Returns true if this machine can run the command. */
 export async function works(argv: readonly string[]): Promise<boolean> {
   return command(argv, { within: 20_000 }).then(
     () => true,

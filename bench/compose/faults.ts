@@ -1,6 +1,7 @@
 /**
- * Faults of a node of the lab, and their repair. This file decides that each fault is done from outside, to the
- * container or to the machine's end of its cable. This file does not know how its consequences are measured.
+ * Lists the faults of a lab node, and how each fault is repaired. Decided here: each fault is made from outside of the
+ * container, either to the container or to the machine's end of its network cable. This module does not measure the
+ * consequences of a fault.
  */
 import { spawnSync } from 'node:child_process'
 import { command } from './command.ts'
@@ -10,21 +11,25 @@ export type Fault = {
   readonly name: string
   readonly title: string
   /**
-   * True if the fault needs root on the machine that runs the containers, because it is done to its end of the cable.
+   * True if the fault needs root on the machine that runs the containers, because the fault changes the machine's end
+   * of the container's network cable.
    */
   readonly root?: true
-  /** Node that has the addresses afterwards; absent: any other of the three. */
+  /**
+   * Name of the node that has the virtual addresses after the fault; absent: any of the three nodes except the failed
+   * one.
+   */
   readonly successor?: string
-  /** Prepares what is not part of the fault. */
+  /** Prepares the lab before the fault. The time of this preparation is not measured. */
   readonly prepare?: (lab: Lab) => Promise<unknown>
   readonly strike: (lab: Lab) => Promise<unknown>
-  /** Absent if the fault ends by itself. */
+  /** Repairs the fault; absent if the fault ends by itself. */
   readonly mend?: (lab: Lab) => Promise<unknown>
-  /** True if both sides go on meanwhile, so that no node has the addresses alone before the repair. */
+  /** True if both sides of the fault continue as Active, so that no node has the addresses alone before the repair. */
   readonly splits?: true
 }
 
-/** Runs all steps at the same time. */
+/** Runs the given Docker commands at the same time. */
 const docker =
   (...words: readonly string[]) =>
   (services: readonly string[]) =>
@@ -34,11 +39,15 @@ const docker =
 const FIRST = ['r1'] as const
 const start = docker('start')
 
-/** Processes that use less memory than the engine each. The kernel kills the largest process. */
+/**
+ * Shell script that exhausts the container's memory. Each of its processes uses less memory than the engine, and the
+ * kernel kills the largest process.
+ */
 const EATING = 'for i in 1 2 3 4 5 6; do (head -c 40m /dev/zero; sleep 10) | tail >/dev/null & done; wait'
 
 /**
- * Returns the machine's end of the container's cable. Its own end may have another name than eth0 after a disconnect.
+ * Returns the name of the machine's end of the container's network cable. After a disconnect, the container's end may
+ * have another name than eth0.
  */
 async function cableOf(lab: Lab): Promise<string> {
   const index = (await lab.project.exec('r1', ['sh', '-c', 'cat /sys/class/net/eth*/iflink'])).trim()
@@ -52,12 +61,18 @@ const carrier = (state: 'up' | 'down') => async (lab: Lab) =>
   command(['ip', 'link', 'set', 'dev', await cableOf(lab), state])
 
 const TABLE = ['table', 'netdev', 'holdfast_lab'] as const
-/** Restores the traffic also if the lab is ended early. With the container only the chains would go. */
+/**
+ * Removes the packet filter rules when this process ends, even if the lab ends early. The removal of the container
+ * would only remove the chains.
+ */
 function passAtExit(): void {
   spawnSync('nft', ['delete', ...TABLE], { stdio: 'ignore' })
 }
 
-/** Drops protocol 112 alone, in both directions and families. Everything else still passes. */
+/**
+ * Drops only VRRP packets (IP protocol 112), in both directions and both address families. All other packets still
+ * pass.
+ */
 async function loseAdvertisements(lab: Lab): Promise<void> {
   const cable = await cableOf(lab)
   const chain = (hook: string) =>

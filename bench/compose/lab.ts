@@ -1,6 +1,6 @@
 /**
- * The running lab: its project, and the reports of its client. This file decides that the lab is at rest if one node,
- * the expected one, has had both addresses for a while.
+ * Represents the running Compose lab: its Compose project and the reports of its client. Decided here: the lab is at
+ * rest when one node, the expected one, has had both virtual addresses for AT_REST milliseconds.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -11,9 +11,12 @@ import type { Project } from './project.ts'
 export const ADDRESSES = ['198.51.100.100', 'fd42:51::100'] as const
 export const ROUTERS = ['r1', 'r2', 'r3'] as const
 
-/** Milliseconds. Longer than two scrapes, and than an IPv6 announcement that comes 2 s later and may move a client. */
+/**
+ * Milliseconds for which a node must have both addresses. Longer than two scrapes of Prometheus, and longer than the 2
+ * s after which a late IPv6 announcement may still move a client.
+ */
 const AT_REST = 2_500
-/** Milliseconds. Containers start slowly on a busy machine. */
+/** Milliseconds until the lab must be at rest. Containers start slowly on a busy machine. */
 const WITHIN = 60_000
 
 export class Lab {
@@ -46,20 +49,23 @@ export class Lab {
     this.#resting = { holder: this.holder, since: monotonicMs() }
   }
 
-  /** Node that has each address, as the client sees it. */
+  /** Name of the node that answers the client, for each virtual address. */
   get sight(): Readonly<Record<string, string>> {
     const of = (address: string) => `${this.client.holder(address)}, ${this.client.claimants(address)} say so`
     return Object.fromEntries(ADDRESSES.map((address) => [address, of(address)]))
   }
 
-  /** The only node that has both; `undefined` if there is none. */
+  /** Name of the only node that has both virtual addresses; `undefined` if no single node has both. */
   get holder(): string | undefined {
     const [one, ...others] = ADDRESSES.map((address) => this.client.holder(address))
     const alone = ADDRESSES.every((address) => this.client.claimants(address) === 1)
     return alone && others.every((other) => other === one) ? one : undefined
   }
 
-  /** Resolves with the node that has had both addresses alone for a while: the named one, or any other than `not`. */
+  /**
+   * Resolves with the name of the node that has had both addresses alone for AT_REST ms: the node `at`, or any node
+   * other than `not`.
+   */
   async rests(who: { readonly at?: string; readonly not?: string }): Promise<string> {
     const rests = () => {
       const { holder, since } = this.#resting
@@ -74,7 +80,7 @@ export class Lab {
     })
   }
 
-  /** Resolves when two nodes claim each address. */
+  /** Resolves when two nodes claim each virtual address. */
   async isParted(): Promise<void> {
     const parted = () => ADDRESSES.every((address) => this.client.claimants(address) > 1)
     await eventually('two nodes to have both addresses', parted, { sight: () => this.sight, within: WITHIN, every: 20 })

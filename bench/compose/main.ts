@@ -1,7 +1,7 @@
 /**
- * `make lab`: the whole story of docker-compose.yml. It starts the lab, makes the faults one by one, prints a table of
- * outages, and removes the lab in every exit path. This file decides texts and order, and which images are built if no
- * registry answers.
+ * Runs `make lab`, the whole demonstration of docker-compose.yml. `make lab` starts the lab, makes the faults one by
+ * one, and prints a table of outages. It removes the lab however the process ends. Decided here: the printed texts and
+ * their order, and which images are built if no registry answers.
  */
 
 import { writeFileSync } from 'node:fs'
@@ -72,7 +72,10 @@ function readOptions(): Options {
   }
 }
 
-/** Returns the official image, or its stand-in. */
+/**
+ * Returns the name of the official Prometheus image, or the name of the stand-in that is built if no registry has the
+ * official image.
+ */
 async function prometheusImage(): Promise<string> {
   const chosen = process.env.PROMETHEUS_IMAGE
   if (chosen !== undefined && chosen !== '') return chosen
@@ -104,7 +107,7 @@ try {
   const project = await Project.create({
     compose: version,
     profiles: ['interop'],
-    // A free port.
+    // An empty PROMETHEUS_PORT makes Docker choose a free port.
     env: { LAB_CLIENT_OUTPUT: 'json', PROMETHEUS_PORT: '', PROMETHEUS_IMAGE: await prometheusImage() },
   })
   const interop = faults.some(({ name }) => name === 'keepalived')
@@ -133,7 +136,7 @@ try {
     up: await prometheus.up(),
     rules: await prometheus.rules(),
     changes: changesOf(rests.map(({ holder }) => holder)),
-    // A node that Prometheus does not scrape is not among its Actives.
+    // If Prometheus does not scrape a node, the node is not in its list of Active nodes.
     changesByPrometheus: changesOf(rests.map(({ actives }) => actives.join())),
     tookMs: monotonicMs() - startedAt,
     rows,

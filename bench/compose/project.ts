@@ -1,7 +1,7 @@
 /**
- * The lab of docker-compose.yml as a Compose project of its own. This file decides which Compose runs (version 2 if it
- * exists), and that there is one lab at a time, because its subnet is fixed. Nothing of it outlives this process, or at
- * the latest the start of the next one. This file does not know the faults.
+ * Runs the lab of docker-compose.yml as a Compose project of its own. Decided here: which Compose is used (version 2 if
+ * the machine has it), and that one lab runs at a time, because its subnet is fixed. No container of the lab outlives
+ * this process for longer than until the next lab starts. This module does not know the faults.
  */
 
 import { execFileSync } from 'node:child_process'
@@ -15,7 +15,7 @@ export const PREFIX = 'hflab'
 const COMPOSES = { 2: ['docker', 'compose'], 1: ['docker-compose'] } as const
 export type ComposeVersion = keyof typeof COMPOSES
 
-/** Returns the newest Compose of this machine. Throws if there is none, or not the wanted one. */
+/** Returns the newest Compose version of this machine, or the wanted one. Throws if the machine does not have it. */
 export async function findCompose(wanted?: ComposeVersion): Promise<ComposeVersion> {
   for (const version of [2, 1] as const)
     if ((wanted ?? version) === version && (await works([...COMPOSES[version], 'version']))) return version
@@ -31,7 +31,7 @@ function lives(pid: number): boolean {
   }
 }
 
-/** Removes labs whose process is gone. Throws if one runs. */
+/** Removes the labs whose process has ended. Throws if another lab still runs. */
 async function sweep(): Promise<void> {
   const filter = ['--filter', 'label=com.docker.compose.project', '--format', '{{.Label "com.docker.compose.project"}}']
   const found = await Promise.all([
@@ -46,11 +46,14 @@ async function sweep(): Promise<void> {
   }
 }
 
-/** Removes a project by its labels, without Compose, whose file may be gone. */
+/**
+ * Returns the commands that remove a Compose project by its labels. Compose itself is not used, because the project's
+ * file may have been deleted.
+ */
 const removal = (project: string): readonly string[] => {
   const all = (what: string) => `docker ${what} --quiet --filter label=com.docker.compose.project=${project}`
   return [
-    // Also removes a paused container.
+    // `docker rm --force` also removes a paused container.
     `${all('ps --all')} | xargs -r docker rm --force --volumes`,
     `${all('network ls')} | xargs -r docker network rm`,
   ]
@@ -58,7 +61,7 @@ const removal = (project: string): readonly string[] => {
 
 const projects = new Set<string>()
 let hooked = false
-/** Removes the projects of this process. Synchronous, because an exit handler cannot wait. */
+/** Removes the Compose projects of this process. The function is synchronous, because an exit handler cannot wait. */
 export function removeProjects(): void {
   for (const project of projects) {
     projects.delete(project)
@@ -109,12 +112,12 @@ export class Project {
     hookExits()
   }
 
-  /** Runs Compose, and prints its messages. */
+  /** Runs Compose with these arguments, and prints Compose's messages unless `aloud` is false. */
   async compose(argv: readonly string[], aloud = true): Promise<string> {
     return command([...this.#compose, ...argv], { env: this.#env, aloud, within: 600_000 })
   }
 
-  /** Returns the container of the service. Its id stays the same when it is stopped and started. */
+  /** Returns the id of the service's container. A stop and a start do not change the id. */
   async container(service: string): Promise<string> {
     const known = this.#containers.get(service)
     if (known !== undefined) return known
@@ -124,7 +127,7 @@ export class Project {
     return id
   }
 
-  /** Runs `docker WORDS CONTAINER…`. */
+  /** Runs a Docker command, given by its words, for the containers of these services. */
   async docker(words: readonly string[], services: readonly string[]): Promise<string> {
     return command(['docker', ...words, ...(await Promise.all(services.map((one) => this.container(one))))])
   }
@@ -139,7 +142,7 @@ export class Project {
 
   async down(): Promise<void> {
     await this.compose(['down', '--volumes', '--remove-orphans', '--timeout', '15'])
-    // Removes what Compose has left, as in every other exit path.
+    // Compose may leave containers behind. This call removes them, as every other exit path does.
     removeProjects()
   }
 }

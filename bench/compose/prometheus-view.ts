@@ -1,4 +1,4 @@
-/** Asks the lab's Prometheus from this machine. This file does not know the expected values. */
+/** Sends queries to the lab's Prometheus from this machine. This module does not know which values are expected. */
 import { eventually } from '../../src/lab/wait.ts'
 import type { Project } from './project.ts'
 
@@ -26,12 +26,14 @@ export class PrometheusView {
     return answer.data
   }
 
-  /** Returns series and values at that time (seconds since the epoch). */
+  /**
+   * Returns the time series that match the expression, with their values at the time `at` (seconds since the epoch).
+   */
   async query(expression: string, at = Date.now() / 1_000): Promise<readonly Sample[]> {
     return (await this.#ask('query', { query: expression, time: `${at}` })).result
   }
 
-  /** Returns the number of routers whose last scrape succeeded. */
+  /** Returns the number of routers whose last scrape by Prometheus succeeded. */
   async up(): Promise<number> {
     return (await this.query('up == 1')).length
   }
@@ -42,13 +44,16 @@ export class PrometheusView {
     await eventually(`Prometheus to scrape ${wanted} routers`, isUp, { sight: up, within: 60_000, every: 250 })
   }
 
-  /** Returns the number of loaded rules, without those that could not be evaluated. */
+  /**
+   * Returns the number of alerting and recording rules that Prometheus has loaded, without the rules that Prometheus
+   * could not evaluate.
+   */
   async rules(): Promise<number> {
     const { groups }: { groups: { rules: { health: string }[] }[] } = await this.#ask('rules')
     return groups.flatMap(({ rules }) => rules).filter(({ health }) => health !== 'err').length
   }
 
-  /** Returns the routers that were Active in every family at that time. */
+  /** Returns the names of the routers that were Active in IPv4 and IPv6 at the time `at` (seconds since the epoch). */
   async actives(at: number): Promise<readonly string[]> {
     const found = await this.query('count by (instance) (holdfast_vrrp_state{state="Active"} == 1) == 2', at)
     return found.map(({ metric }) => (metric.instance ?? '').replace(/:.*/, ''))

@@ -1,7 +1,7 @@
 /**
- * A fault and its consequences, as the client and Prometheus saw them. This file decides what is observed: a rest
- * before, the fault until another node rests with the addresses, and the repair until the first one does. This file
- * does not know the faults.
+ * Records a fault of the lab and its consequences, as the client and Prometheus see them. Decided here: the observation
+ * has three parts: a rest before the fault, the time until another node has the addresses, and the time from the repair
+ * until the first node has them again. This module does not know how a fault is made.
  */
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import type { Sight } from './client-view.ts'
@@ -9,43 +9,49 @@ import type { Fault } from './faults.ts'
 import { ADDRESSES, type Lab } from './lab.ts'
 import type { PrometheusView } from './prometheus-view.ts'
 
-/** Results by address. */
+/** What the client saw at each virtual address, by address. */
 export type Sights = Readonly<Record<string, Sight>>
-/** A node that had both addresses alone, as the client saw it, and the nodes that Prometheus had as Active then. */
+/**
+ * Name of the node that had both addresses alone, as the client saw it, and names of the nodes that Prometheus recorded
+ * as Active at that time.
+ */
 export type Rest = { readonly holder: string; readonly actives: readonly string[] }
 export type Row = {
   readonly name: string
   readonly title: string
   readonly before: Rest
-  /** Of a split: the nodes that were Active on its two sides. */
+  /** For a split network: the names of the nodes that were Active on the two sides of the split. */
   readonly during: Rest | { readonly parted: readonly string[] }
   readonly after: Rest
   readonly fault: Sights
-  /** Results from the repair on. */
+  /** What the client saw from the repair of the fault on. */
   readonly back: Sights
-  /** Longer of the two times in which two nodes claimed an address, ms. */
+  /** Longer of two times, in ms: during the fault and after its repair, two nodes claimed an address for this long. */
   readonly overlapMs: number
   readonly tookMs: number
 }
 
-/** The whole story, as --json writes it. */
+/** Result of the whole demonstration, as the option --json writes it. */
 export type Summary = {
   readonly compose: number
-  /** Number of routers that Prometheus scrapes at the end. */
+  /** Number of routers that Prometheus scrapes successfully at the end of the demonstration. */
   readonly up: number
-  /** Number of Prometheus's rules, without those that cannot be evaluated. */
+  /** Number of Prometheus's rules at the end, without the rules that Prometheus cannot evaluate. */
   readonly rules: number
-  /** Number of moves of the addresses from one rest to the next. */
+  /** Number of times that the addresses moved to another node between two rests of the lab. */
   readonly changes: number
   readonly changesByPrometheus: number
   readonly tookMs: number
   readonly rows: readonly Row[]
 }
 
-/** Milliseconds of a split: more than two Active_Down_Intervals. */
+/** Milliseconds for which the network stays split: more than two Active_Down_Intervals. */
 const SPLIT = 3_000
 
-/** Repairs the fault in every case, for the next steps and for the machine. */
+/**
+ * Makes the fault, calls `look`, and repairs the fault even if `look` throws. An unrepaired fault would disturb the
+ * next faults and the machine.
+ */
 async function whileItLasts<T>(fault: Fault, lab: Lab, look: () => Promise<T>): Promise<T> {
   try {
     await fault.strike(lab)
@@ -84,10 +90,10 @@ export async function play(fault: Fault, lab: Lab, prometheus: PrometheusView): 
   return { name, title, before, during, after, fault: seen, back: sights(mendedAt), overlapMs, tookMs }
 }
 
-/** Returns how often another node had the addresses than at the rest before. */
+/** Returns the number of entries that name another node than the entry before. */
 export const changesOf = (holders: readonly string[]): number =>
   holders.filter((holder, i) => i > 0 && holder !== holders[i - 1]).length
 
-/** Returns all rests in order. */
+/** Returns every rest of the lab in the order of time. */
 export const restsOf = (rows: readonly Row[]): readonly Rest[] =>
   rows.flatMap(({ before, during, after }) => [before, ...('parted' in during ? [] : [during]), after])

@@ -1,4 +1,4 @@
-/** The lab's story as a table of Markdown. A pure function of its rows. */
+/** Writes the result of the lab's faults as a Markdown table. A pure function of the table's rows. */
 import type { Row, Sights } from './story.ts'
 
 const family = (address: string) => (address.includes(':') ? 'IPv6' : 'IPv4')

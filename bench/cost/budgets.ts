@@ -1,6 +1,7 @@
 /**
- * The budgets of an idle daemon (docs/cost.md, Budgets) beside the measurements, with keepalived's. This file decides
- * which cell belongs to each budget, and that a budget without a measurement is neither met nor missed. Pure.
+ * Compares the budgets of an idle daemon (docs/cost.md, Budgets) with the measured costs of holdfast and keepalived.
+ * Decided here: which measured cell belongs to each budget. A budget without a measurement is neither met nor missed.
+ * Pure.
  */
 import { spreadOf } from '../failover/statistics.ts'
 import { priceOf } from './check-report.ts'
@@ -15,7 +16,10 @@ type Budget = {
   readonly figure: (result: Result, daemon: CostDaemon) => Figure | undefined
 }
 
-/** Returns the cell with multicast and the fewest nodes. Growth with the number of nodes is another question. */
+/**
+ * Returns the measured cell of this daemon with multicast and the fewest nodes. Budgets do not cover how cost grows
+ * with the number of nodes.
+ */
 function cellOf({ cells }: Result, daemon: CostDaemon, intervalMs: number, routers: number): CellResult | undefined {
   const [fewest] = cells
     .filter((cell) => cell.daemon === daemon && cell.intervalMs === intervalMs && cell.routers === routers)
@@ -46,7 +50,7 @@ const check = (asks: string, limit: number): Budget => ({
 const largest = (values: readonly number[]): Figure | undefined =>
   values.length === 0 ? undefined : { value: Math.max(...values) }
 
-/** Memory does not depend on other processes that need a CPU. */
+/** Budgets for memory. The memory of a daemon does not depend on other processes that need a CPU. */
 const MEMORY: readonly Budget[] = [
   {
     ...{ of: 'RSS MiB, one router, the largest of all nodes', limit: 70, text: (value) => value.toFixed(1) },

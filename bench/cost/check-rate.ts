@@ -1,8 +1,8 @@
 /**
- * Measures the cost of one health check, and how many checks a CPU second pays for. Nodes run side by side, each alone
- * and Active. They have no check, one check, or many of one kind once a second. This file decides that launchers and
- * programs count with the daemon, and the target does not. keepalived checks with a program, because it has nothing
- * else. Does not judge.
+ * Measures the cost of one health check, and how many checks one CPU second pays for. Several nodes run at the same
+ * time, each Active on its own. Each node has no check, one check, or many checks of one kind, once a second. Decided
+ * here: the CPU time of launchers and check programs belongs to the daemon, the CPU time of the checked service does
+ * not. keepalived checks with a program, because it has no built-in check. This module does not judge the figures.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,10 @@ import type { CheckCost, CostDaemon } from './result.ts'
 type Question = { readonly daemon: CostDaemon; readonly asks: string; readonly count: number }
 
 const HOLDFAST_ASKS = ['http', 'https', 'tcp', 'exec', 'process', 'file']
-/** OpenShift's own script uses curl. No program is cheaper than true. */
+/**
+ * Programs with which keepalived checks a service, by the kind of check. OpenShift's own script uses curl. The program
+ * `true` is the cheapest possible one.
+ */
 const KEEPALIVED_ASKS: Readonly<Record<string, string>> = {
   http: '/usr/bin/curl -o /dev/null -sf http://127.0.0.1:8080/',
   https: '/usr/bin/curl -o /dev/null -ksf https://127.0.0.1:8443/',
@@ -86,7 +89,10 @@ class AskingNode {
     this.account = new ProcessAccount(this.#daemon.kind === 'holdfast' ? this.#daemon.process.pid : this.#daemon.pid)
   }
 
-  /** Number of finished runs. keepalived reports none, so the configured number counts. */
+  /**
+   * Returns the number of finished runs of the node's checks. keepalived does not report that number, so the configured
+   * number is used.
+   */
   async runs(): Promise<number> {
     const { asks, count } = this.question
     if (asks === 'nothing') return 0
@@ -115,13 +121,14 @@ async function serve(lab: Lab, authority: Authority, position: number): Promise<
   await service.line(/listening/, 20_000)
 }
 
-/** Measures all nodes side by side. */
+/** Measures all nodes at the same time. */
 export async function checkCosts(asked: readonly Question[], { warmUp, seconds }: Span): Promise<readonly CheckCost[]> {
   const lab = createLab({ routers: asked.length, clients: [] })
   const authority = createAuthority()
   const nodes: AskingNode[] = []
   try {
-    // Advertisements of the other nodes would add to this node's work.
+    // Bridge ports are isolated from each other, because advertisements of the other nodes would cost CPU time of this
+    // node.
     for (const { port } of lab.routers) ip(lab.bridge, `link set dev ${port} type bridge_slave isolated on`)
     for (const [i, question] of asked.entries()) {
       if (question.asks !== 'nothing') await serve(lab, authority, i + 1)

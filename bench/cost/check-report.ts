@@ -1,18 +1,21 @@
 /**
- * The cost of checks as Markdown. This file decides that the cost of a check is the cost of a daemon with it less the
- * cost without it, in the same run. Pure.
+ * Writes the cost of health checks as Markdown. Decided here: the cost of checks is the cost of a daemon with checks
+ * minus the cost of a daemon without checks in the same run. Pure.
  */
 import type { CheckCost, Result } from './result.ts'
 import { mib, rows, seconds, weatherText } from './table.ts'
 
 export type CheckPrice = {
-  /** CPU s/min of one check at its rate. */
+  /** CPU seconds per minute that one check costs at its rate. */
   readonly each: number
   /** Number of checks that one CPU second pays for. */
   readonly perCpuSecond: number
 }
 
-/** Returns `undefined` without checks, or if the difference is below the noise. */
+/**
+ * Returns the price of one check; `undefined` if the daemon has no checks, or if the difference is smaller than the
+ * measurement noise.
+ */
 export function priceOf(cost: CheckCost, all: readonly CheckCost[]): CheckPrice | undefined {
   const without = all.find(
     ({ daemon, count, asks }) => daemon === cost.daemon && count === cost.count && asks === 'nothing',

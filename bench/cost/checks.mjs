@@ -1,8 +1,8 @@
 /**
- * Measures how soon health checks notice a failure, and their effect on advertisements: `node bench/cost/checks.mjs
- * [notice|lateness]… [--seconds N] [--runs N]` (root; build first: make build). This file decides which times count.
- * The cost of checks is measured by `npm run bench:cost -- --part checks`. Does not judge: the budgets are in
- * docs/cost.md.
+ * Measures how soon a health check notices a failed service, and by how much checks delay advertisements:
+ * `node bench/cost/checks.mjs [notice|lateness]… [--seconds N] [--runs N]` (root; build first: make build).
+ * Decided here: from which event to which event a time is measured. The CPU cost of checks is measured by `npm run
+ * bench:cost -- --part checks`. This script does not judge the figures: the budgets are in docs/cost.md.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -24,8 +24,8 @@ const figures = (values) =>
   [0, 0.5, 0.95, 0.99, 1].map((q) => quantile(values, Math.min(q, 0.999999)).toFixed(2)).join(' / ')
 
 /**
- * Serves in the node's namespace: http on 8080, https on 8443 without tickets (every handshake is a full one), tcp on
- * 8081.
+ * Starts test servers in the node's namespace: http on port 8080, tcp on port 8081, and https on port 8443. The https
+ * server issues no session tickets, so every TLS handshake is a full one.
  */
 function serve(folder) {
   const options = {
@@ -40,7 +40,10 @@ function serve(folder) {
   secure.listen(8443, '127.0.0.1', () => console.log('listening'))
 }
 
-/** Records in the peer's namespace the kernel's receive times of advertisements, in ms, until it is ended. */
+/**
+ * Records, in the peer's network namespace, when the kernel received each advertisement, in ms, until the recording
+ * process is ended.
+ */
 function witness() {
   const native = createRequire(import.meta.url)('node-gyp-build')(join(ROOT, 'native'))
   const socket = new native.NativeSocket(2, 3, 112, 64, 256)
@@ -152,12 +155,14 @@ async function main() {
   if (wanted.includes('notice')) {
     for (const kind of ['http', 'https', 'tcp']) {
       let served = await server()
-      // A failure that is noticed much sooner than this interval was noticed by an event.
+      // The check's interval is 3 s. If the daemon notices a failure much sooner, an event caused that and not the next
+      // regular run.
       const daemon = await holdfast([{ name: kind, ...kinds[kind], interval: '3s' }], '1s')
       const took = []
       for (let run = 0; run < runs; run++) {
         const at = daemon.lines.length
-        // If a server ends an idle connection within 5 s of its begin, the daemon assumes that it always does.
+        // If a server closes an idle connection within 5 s after it was opened, the daemon assumes that the server
+        // always does so.
         await sleep(6_000)
         const killedAt = Date.now()
         await end(served, 'SIGKILL')
@@ -197,6 +202,6 @@ function spawnQuietly(command, argv) {
   try {
     execFileSync(command, argv, { stdio: 'ignore' })
   } catch {
-    // The folder did not exist.
+    // The folder to remove did not exist.
   }
 }

@@ -1,7 +1,8 @@
 /**
- * Runs checks that fail ten times a second in a real daemon. Remains of a run (memory, descriptors, processes) must not
- * add up. This file decides which checks fail, and judges nothing: the figures go to docs/cost.md. HF_COLLECT=1
- * shows the heaps after a garbage collection (thread-memory.mjs).
+ * Runs health checks that fail ten times a second in a real daemon. The daemon must not lose memory, file descriptors
+ * or processes with each failed check. Decided here: in which ways the checks fail. This program does not judge the
+ * figures, which go to docs/cost.md. With HF_COLLECT=1 each heap is measured after a garbage collection
+ * (thread-memory.mjs).
  *   node build/bench/cost/failing-checks.js [minutes, 60 by default]
  */
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -33,7 +34,7 @@ try {
     '8080',
   ])
   await service.line(/listening/, 10_000)
-  // Accepts connections into its queue and never answers.
+  // This server accepts connections into its kernel queue and never answers a request.
   const hung = new LoggedProcess(lab, host, [
     process.execPath,
     '-e',
@@ -68,7 +69,7 @@ try {
     [...watched, `HF_THREAD_MEMORY=${memory}`],
   )
   await daemon.ready()
-  /** Returns the memory in use of each thread, with garbage that V8 has not collected yet. */
+  /** Returns the used heap of each thread in MB. The figure includes garbage that V8 has not collected yet. */
   const heapsMb = () => {
     const lines = readFileSync(memory, 'utf8').trim().split('\n')
     const looks = lines.map((text): { threadId: number; used: number } => JSON.parse(text))

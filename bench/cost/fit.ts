@@ -1,6 +1,7 @@
 /**
- * How a cost grows: the straight line through the measurements (least squares), and the distance of the worst point
- * from it. This file decides that a cell in trouble is no point. Pure.
+ * Describes how a cost grows with the number of routers or nodes: by the straight line of least squares through the
+ * measurements, and by the distance of the worst measurement from that line. Decided here: a measurement of a group
+ * that did not keep its state is left out. Pure.
  */
 import { type Cell, type CellResult, cpuOf, memoryIn, type NodeCost, rssMiB } from './result.ts'
 
@@ -8,12 +9,15 @@ export type Point = { readonly x: number; readonly y: number }
 export type Line = {
   readonly base: number
   readonly slope: number
-  /** The largest distance of a point from the line. */
+  /** Largest distance of a measurement from the line. */
   readonly off: number
   readonly points: number
 }
 
-/** Returns `undefined` for fewer than two different x. */
+/**
+ * Returns the line of least squares through the points; `undefined` if the points have fewer than two different x
+ * values.
+ */
 export function lineThrough(points: readonly Point[]): Line | undefined {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
   const [x, y] = [mean(points.map((one) => one.x)), mean(points.map((one) => one.y))]
@@ -27,7 +31,7 @@ export function lineThrough(points: readonly Point[]): Line | undefined {
 
 export type Growth = Omit<Cell, 'routers' | 'nodes'> & {
   readonly along: 'routers' | 'nodes'
-  /** Value of the other axis. */
+  /** Value of the quantity that does not change along the line: the number of nodes, or the number of routers. */
   readonly fixed: number
   readonly role: NodeCost['role']
   readonly cpu: Line
@@ -48,7 +52,7 @@ function growthOf(cells: readonly CellResult[], along: Growth['along'], role: No
   return [{ daemon, intervalMs, transport, along, fixed: along === 'routers' ? nodes : routers, role, cpu, rss }]
 }
 
-/** Returns every line that the cells allow, in order. */
+/** Returns every growth line for which there are enough measured cells, in a fixed order. */
 export function growth(all: readonly CellResult[]): readonly Growth[] {
   const cells = all.filter(({ trouble }) => trouble === undefined)
   return (['routers', 'nodes'] as const).flatMap((along) => {

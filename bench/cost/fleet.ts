@@ -1,7 +1,7 @@
 /**
- * A group of equal nodes with many virtual routers on one interface, all of them Active on the first. This file decides
- * that both daemons are configured alike, each with its defaults, and when the group is in the wanted state. This file
- * does not know what is counted.
+ * Runs a group of equal nodes with many virtual routers on one interface, all of which are Active on the first node.
+ * Decided here: both daemons have the same configuration, with their own defaults, and when the group is in the wanted
+ * state. This module does not know which cost is counted.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ function holdfastTop(cell: Cell, host: Host, priority: number, peers: readonly s
     ...{ name: `v${vrid}`, vrid, interface: 'eth0', addresses: [vipOf(vrid)], priority },
     ...{ advertisementInterval: `${cell.intervalMs}ms`, ...(cell.transport === 'unicast' ? unicast : {}) },
   }))
-  // The port for /metrics is open, as by default.
+  // `api.listen` opens the port for /metrics, as the default configuration does.
   return { api: { listen: '127.0.0.1:9655' }, virtualRouters }
 }
 
@@ -44,7 +44,7 @@ export class FleetNode {
   readonly role: 'Active' | 'Backup'
   readonly #daemon: Holdfast | Keepalived
 
-  /** A node at position 1, 2, … of the group. The first is to be Active. */
+  /** Creates the node at position 1, 2, … of the group. The node at position 1 is the one that should become Active. */
   constructor(lab: Lab, cell: Cell, position: number) {
     const host = lab.router(position)
     const priority = PRIORITIES[position - 1] ?? 1
@@ -64,7 +64,7 @@ export class FleetNode {
     }
   }
 
-  /** States that the daemon reports; empty if it reports none. */
+  /** Returns the states of the routers that the daemon reports; empty if the daemon reports no state. */
   async sight(): Promise<Sight> {
     if (this.#daemon.kind === 'keepalived') return sightOfLog(this.#daemon.lines.map(({ text }) => text))
     const routers = (await this.#daemon.snapshot())?.routers ?? []
@@ -86,7 +86,7 @@ export class FleetNode {
 
   async end(): Promise<void> {
     if (!this.ended) this.#daemon.terminate()
-    // An overwhelmed daemon may not end in time. It ends with the lab.
+    // A daemon that has too much work may not end within 10 s. In that case the end of the lab kills the daemon.
     await Promise.race([this.#daemon.exited, sleep(10_000)])
   }
 }

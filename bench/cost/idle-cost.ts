@@ -1,7 +1,7 @@
 /**
- * Measures the cost of an idle group: started, left alone until the compilers are done, then counted. This file decides
- * when a cell cannot be measured: the group never reached its state, or did not keep it. Does not throw for an error
- * that a cell can record.
+ * Measures the CPU and memory cost of an idle group of nodes: the group is started, left alone until V8's compilers
+ * have finished, then measured. Decided here: a cell cannot be measured if its group never reached the wanted state or
+ * did not keep it. This module does not throw an error that a cell can record.
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
@@ -20,7 +20,7 @@ const sights = (nodes: readonly FleetNode[]): Promise<readonly Sight[]> =>
   Promise.all(nodes.map((node) => node.sight()))
 
 const NOTHING: Sight = new Map()
-/** Returns the trouble of a group; empty for none. */
+/** Returns what is wrong with the states of a group's routers; an empty text if nothing is wrong. */
 function troubleOf(nodes: readonly FleetNode[], { routers }: Cell, now: readonly Sight[], before = now, seconds = 0) {
   const each = nodes.map(({ role }, i) => troubleIn(role, routers, now[i] ?? NOTHING, before[i] ?? NOTHING, seconds))
   return each.filter((text) => text !== undefined).join('; ')
@@ -47,7 +47,9 @@ async function settled(nodes: readonly FleetNode[], cell: Cell): Promise<string>
   }
 }
 
-/** Counts in every state of the group, because the cost of an unstable group is a figure too. */
+/**
+ * Measures the cost of the group in whatever state the group is, because the cost of an unstable group is a figure too.
+ */
 async function count(nodes: readonly FleetNode[], cell: Cell, { warmUp, seconds }: Span) {
   const unsettled = await settled(nodes, cell)
   const accounts = nodes.map(({ pid }) => new ProcessAccount(pid))

@@ -1,6 +1,7 @@
 /**
- * `npm run bench:cost`: measures the cost of an idle daemon, with keepalived in turn, because ratios count more than
- * absolute figures. This file decides the order, and that each measurement is on disk before the next one begins.
+ * Runs `npm run bench:cost`: measures the cost of an idle holdfast and of an idle keepalived, one after the other,
+ * because the ratio of both counts more than an absolute figure. Decided here: the order of the measurements. Each
+ * measurement is written to disk before the next one begins.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,7 +30,8 @@ import {
 } from './result.ts'
 import { startTimes } from './start-time.ts'
 
-// Node reads such a file before its first line, which takes 36 ms for a distribution's. A daemon has no such variable.
+// If NODE_EXTRA_CA_CERTS is set, Node reads that file at its start, which takes 36 ms for the file of a Linux
+// distribution. A daemon's environment does not have this variable.
 delete process.env.NODE_EXTRA_CA_CERTS
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`)
@@ -64,7 +66,10 @@ function recorded(): Result {
   return JSON.parse(readFileSync(path, 'utf8'))
 }
 
-/** Writes a line for each cell, so that changes of the file are readable. */
+/**
+ * Returns the text of the result file. Each cell has a line of its own, so that a comparison of two versions of the
+ * file is readable.
+ */
 function resultText({ cells, starts, checks, ...rest }: Result): string {
   const brief = (_: string, value: unknown) => (typeof value === 'number' ? Number(value.toFixed(5)) : value)
   const lines = (list: readonly unknown[]) => list.map((one) => `\n  ${JSON.stringify(one, brief)}`).join(',')

@@ -1,6 +1,6 @@
 /**
- * The command line of the cost benchmark. This file decides what is accepted, which cells it selects, and how long they
- * take. Pure.
+ * Reads the command line of the cost benchmark. Decided here: which options are accepted, which measurements (cells)
+ * they select, and how long these measurements take. Pure.
  */
 import { parseArgs } from 'node:util'
 import type { Cell, CostDaemon, Transport } from './result.ts'
@@ -16,17 +16,17 @@ export type Options = {
   readonly warmUp: number
   readonly runs: number
   readonly checks: number
-  /** Number of groups that are counted at the same time. */
+  /** Number of groups of nodes that are measured at the same time. */
   readonly groups: number
-  /** True to keep undisturbed measurements of the last run into the same directory. */
+  /** True to keep those measurements of the last run into the same directory that nothing disturbed. */
   readonly resume: boolean
   readonly out: string
   readonly does: 'measure' | 'list' | 'render' | 'help'
 }
 
 /**
- * Received advertisements a second at which the groups of a machine begin to disturb each other. At 2600 on two CPUs
- * (six groups at 10 ms) pressure was 70 %, and no group kept its state.
+ * Received advertisements per second at which groups on one machine begin to disturb each other. With 2600 per second
+ * on two CPUs (six groups at 10 ms), the CPU pressure was 70 % and no group kept its state.
  */
 const BUSY = 800
 
@@ -82,8 +82,8 @@ type Axes = Record<'intervals' | 'routers' | 'nodes', readonly number[]> & {
 }
 
 /**
- * Returns the cells. Routers grow at the first number of nodes, nodes at the first number of routers. Daemons take
- * turns.
+ * Returns the cells to measure. The number of routers varies only with the smallest number of nodes, and the number of
+ * nodes only with the smallest number of routers. Measurements of the two daemons alternate.
  */
 function cellsOf({ daemons, intervals, routers, nodes, transports }: Axes): readonly Cell[] {
   const shapes = transports.flatMap((transport, place) =>
@@ -98,10 +98,16 @@ function cellsOf({ daemons, intervals, routers, nodes, transports }: Axes): read
   )
 }
 
-/** Seconds around a measurement: LAN, start and end of the group; more for many routers. */
+/**
+ * Seconds that a cell needs besides its measurement: to build the LAN and to start and end the group. Many routers need
+ * more time.
+ */
 const aroundSeconds = ({ intervalMs, routers }: Cell): number => 4 + (4 * intervalMs) / 1000 + routers / 25
 
-/** Groups cells that are counted at the same time: neighbours in the order, as many as may run together. */
+/**
+ * Returns the cells in groups that are measured at the same time. A group has neighbouring cells, as many as may run
+ * together.
+ */
 export function parties({ cells, groups }: Pick<Options, 'cells' | 'groups'>): readonly (readonly Cell[])[] {
   const rate = ({ intervalMs, routers, nodes }: Cell) => (routers * nodes * 1_000) / intervalMs
   const found: Cell[][] = []
@@ -123,7 +129,7 @@ export function expectedSeconds({ parts, seconds, warmUp, runs, daemons, ...opti
   )
 }
 
-/** Throws the errors that `isWrong` finds. */
+/** Reads the options from the command line. Throws the errors that `isWrong` recognises. */
 export function readOptions(argv: readonly string[], out: string): Options {
   const text = (otherwise: string) => ({ type: 'string', default: otherwise }) as const
   const flag = { type: 'boolean', default: false } as const

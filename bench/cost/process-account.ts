@@ -1,7 +1,8 @@
 /**
- * Resources of a daemon with all its processes: CPU time of the present and the past ones, memory of each. This file
- * decides that a cgroup counts (version 2, to the microsecond, with ended children) if one can be made, otherwise
- * /proc/PID/stat. This file does not know the daemon.
+ * Measures the resources of a daemon with all its processes: the CPU time of running and ended processes, and the
+ * memory of each running process. Decided here: CPU time comes from a cgroup of version 2 if one can be created (exact
+ * to a microsecond, with ended children), otherwise from /proc/PID/stat. This module does not know which daemon is
+ * measured.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,11 +17,11 @@ function removeQuietly(group: string): void {
   try {
     rmdirSync(group)
   } catch {
-    // The group still has a process, or is gone. An empty group costs nothing.
+    // The cgroup still has a process, or was removed already. An empty cgroup costs nothing.
   }
 }
 
-/** Removes groups of interrupted runs. */
+/** Removes the cgroups that interrupted runs of the benchmark have left. */
 function sweepGroups(parent: string): void {
   for (const name of readdirSync(parent).filter((each) => each.startsWith(PREFIX))) {
     const pid = /^(\d+)x\d+$/.exec(name.slice(PREFIX.length))?.[1]
@@ -38,7 +39,7 @@ function groupHere(): string | undefined {
     mkdirSync(folder)
     return folder
   } catch {
-    // Groups cannot be made here, which is usual in a container.
+    // This process cannot create a cgroup, which is usual in a container.
     return undefined
   }
 }
@@ -48,7 +49,7 @@ export class ProcessAccount {
   readonly #group = groupHere()
   readonly counted: 'cgroup' | 'stat'
 
-  /** Counts the process and its descendants, present and future. CPU time counts from now. */
+  /** Starts to count the CPU time of the process, of its descendants, and of descendants that start later. */
   constructor(pid: number) {
     this.#pid = pid
     this.counted = this.#group === undefined || !this.#enter(this.#group) ? 'stat' : 'cgroup'
@@ -70,7 +71,7 @@ export class ProcessAccount {
       try {
         return sum + statOf(readFileSync(`/proc/${pid}/stat`, 'utf8')).cpuSeconds
       } catch {
-        // The process ended meanwhile, and its parent has its time now.
+        // The process has ended since it was listed, and its CPU time is now part of its parent's.
         return sum
       }
     }, 0)
@@ -88,7 +89,7 @@ export class ProcessAccount {
     })
   }
 
-  /** Call when all its processes are gone. */
+  /** Removes the cgroup. Must be called only after all processes in the cgroup have ended. */
   close(): void {
     if (this.#group !== undefined) removeQuietly(this.#group)
   }

@@ -1,23 +1,27 @@
 /**
- * Reads what the kernel writes about a process: /proc/PID/stat, smaps_rollup, and a cgroup's cpu.stat. This file
- * decides which fields count. Pure. This file does not know which processes are read, and when.
+ * Parses what the kernel writes about a process: /proc/PID/stat, /proc/PID/smaps_rollup, and cpu.stat of a cgroup.
+ * Decided here: which fields of these files are used. Pure. This module does not know which processes are measured and
+ * when.
  */
 
-/** USER_HZ of Linux on every architecture that we build for. */
+/** USER_HZ of Linux on every architecture for which holdfast is built. */
 const TICKS_PER_SECOND = 100
 
 export type Stat = {
   readonly name: string
   readonly threads: number
-  /** CPU time of the process and of the children that it has reaped. */
+  /** CPU time of the process and of those ended children for which the process has waited, in seconds. */
   readonly cpuSeconds: number
 }
 
-/** The name stands in parentheses and may contain a parenthesis or a space. The last parenthesis ends it. */
+/**
+ * Parses /proc/PID/stat. The process name stands in parentheses and may itself contain a parenthesis or a space, so the
+ * last parenthesis of the text ends the name.
+ */
 export function statOf(text: string): Stat {
   const [open, close] = [text.indexOf('('), text.lastIndexOf(')')]
   if (open < 0 || close < open) throw new Error(`Cannot read /proc/PID/stat: "${text.slice(0, 60)}"`)
-  // state is field 3. utime, stime, cutime and cstime are fields 14 to 17, num_threads is 20.
+  // In /proc/PID/stat, state is field 3; utime, stime, cutime and cstime are fields 14 to 17; num_threads is field 20.
   const fields = text
     .slice(close + 2)
     .split(' ')
@@ -28,31 +32,43 @@ export function statOf(text: string): Stat {
 
 export type Memory = { readonly rssKiB: number; readonly pssKiB: number }
 
-/** Returns `undefined` for a process without memory of its own (it has ended). */
+/**
+ * Parses /proc/PID/smaps_rollup; returns `undefined` for a process without memory of its own, because that process has
+ * ended.
+ */
 export function memoryOf(rollup: string): Memory | undefined {
   const field = (name: string) => new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(rollup)?.[1]
   const [rss, pss] = [field('Rss'), field('Pss')]
   return rss === undefined || pss === undefined ? undefined : { rssKiB: Number(rss), pssKiB: Number(pss) }
 }
 
-/** Returns the CPU seconds of all present and past processes of the group. */
+/**
+ * Returns the CPU seconds of all running and ended processes of a cgroup, from the text of its cpu.stat; `undefined` if
+ * the text has no such figure.
+ */
 export function groupCpuSeconds(cpuStat: string): number | undefined {
   const usage = /^usage_usec (\d+)$/m.exec(cpuStat)?.[1]
   return usage === undefined ? undefined : Number(usage) / 1e6
 }
 
-/** Returns where cgroup v2 is mounted, also beside version 1; `undefined` if nowhere. */
+/**
+ * Returns the path at which cgroup version 2 is mounted, even if version 1 is mounted too; `undefined` if version 2 is
+ * not mounted.
+ */
 export function groupMount(mountinfo: string): string | undefined {
-  // "36 25 0:31 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2 rw": the type follows the dash, and field 5 is the
-  // place.
+  // A line of mountinfo is "36 25 0:31 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2 rw". The type of the file system
+  // follows the dash, and field 5 is the path of the mount.
   const line = mountinfo.split('\n').find((one) => / - cgroup2 /.test(one))
   return line?.split(' ')[4]
 }
 
-/** Returns the path of version 2 in /proc/self/cgroup. */
+/** Returns the path of the process's cgroup of version 2, from the text of /proc/self/cgroup. */
 export function groupPath(cgroup: string): string {
   return /^0::(.*)$/m.exec(cgroup)?.[1] ?? '/'
 }
 
-/** Returns whether /proc/net/igmp, which has addresses in host byte order, lists VRRP's group. */
+/**
+ * Returns true if /proc/net/igmp lists VRRP's multicast group 224.0.0.18. That file writes addresses as hexadecimal
+ * numbers in the byte order of the host.
+ */
 export const hasJoined = (igmp: string): boolean => /\b(?:120000E0|E0000012)\b/.test(igmp)

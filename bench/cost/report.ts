@@ -1,6 +1,7 @@
 /**
- * The result of the cost benchmark as Markdown: each figure beside the other daemon's, and each cell that could not be
- * measured. A pure function of the result. Does not judge: budgets.ts does, and docs/cost.md has the reasons.
+ * Writes the result of the cost benchmark as Markdown: each figure of holdfast beside the figure of keepalived, and
+ * each cell that could not be measured. A pure function of the result. This module does not judge the figures:
+ * budgets.ts compares them with the budgets, and docs/cost.md explains them.
  */
 import { intervalText } from '../failover/report.ts'
 import { spreadOf } from '../failover/statistics.ts'
@@ -18,7 +19,10 @@ import {
 } from './result.ts'
 import { mib, rows, seconds, weatherText } from './table.ts'
 
-/** Returns every process by name, because the processes of one daemon differ. */
+/**
+ * Returns a text with the memory of every process of the node, by process name, because a daemon's processes differ in
+ * memory.
+ */
 function eachText(cell: CellResult, role: 'Active' | 'Backup'): string {
   const processes = memoryIn(cell, role)
   if (processes.length === 0) return '–'

@@ -1,6 +1,6 @@
 /**
- * The whole result of the cost benchmark, as written to bench/results/cost.json. Pure: the table needs nothing else.
- * This file decides what makes a cell unmeasurable. This file does not know how it was measured.
+ * Defines the whole result of the cost benchmark, as bench/results/cost.json stores it. Pure: the report needs no other
+ * input. Decided here: what makes a cell unmeasurable. This module does not know how the cost was measured.
  */
 export type CostDaemon = 'holdfast' | 'keepalived'
 export type Transport = 'multicast' | 'unicast'
@@ -26,11 +26,11 @@ export type NodeCost = {
   readonly processes: readonly ProcessMemory[]
 }
 
-/** Load of the machine during the measurement. */
+/** Load of the machine while a cell was measured. */
 export type Weather = {
-  /** Share of the time in which some task waited for a CPU (PSI). */
+  /** Share of the measuring time in which at least one task waited for a CPU (PSI), from 0 to 1. */
   readonly pressure: number
-  /** Load average of one minute, at the end. */
+  /** Load average of one minute, at the end of the measurement. */
   readonly load: number
 }
 
@@ -38,24 +38,26 @@ export type CellResult = Cell &
   Partial<Weather> & {
     readonly at: string
     /**
-     * Trouble of the group: it never reached its state, or did not keep it. Figures, if any, are of that state. Absent
-     * if none.
+     * What was wrong with the group: it never reached the wanted state, or did not keep it. The figures of such a cell,
+     * if there are any, were measured in that wrong state. Absent if nothing was wrong.
      */
     readonly trouble?: string
     readonly counted?: 'cgroup' | 'stat'
-    /** Number of state changes of all routers on all nodes while it was counted. */
+    /** Number of state changes of all routers on all nodes during the measurement. */
     readonly changes?: number
     readonly nodesCost: readonly NodeCost[]
   }
 
 export const START_KINDS = ['holdfast', 'engine', 'keepalived'] as const
 export type StartKind = (typeof START_KINDS)[number]
-/** Times from before the process is made, ms. */
+/** Start times of a daemon, in ms since the moment before its process was created. */
 export type Start = {
   readonly kind: StartKind
-  /** When its interface joined 224.0.0.18, seen from outside. */
+  /**
+   * Time at which the daemon's interface joined the multicast group 224.0.0.18, as seen from outside the daemon, in ms.
+   */
   readonly joinedMs: number
-  /** When it reported Backup itself. */
+  /** Time at which the daemon itself reported the state Backup, in ms. */
   readonly backupMs: number
 }
 
@@ -91,8 +93,8 @@ export type Result = {
 }
 
 /**
- * Above this pressure more than the benchmark's own work waited, and a figure depends more on the machine
- * (bench/failover/result.ts).
+ * CPU pressure above which a measurement is marked as noisy. Above this value, other tasks than the benchmark's own
+ * waited for a CPU, and a figure depends more on the machine than on the daemon (bench/failover/result.ts).
  */
 export const NOISY_PRESSURE = 0.35
 
@@ -106,8 +108,8 @@ export const isSameCell = (one: Cell, other: Cell): boolean =>
 const isCalm = ({ pressure = 0 }: Partial<Weather>): boolean => pressure <= NOISY_PRESSURE
 
 /**
- * Returns what a resumed run keeps of an earlier one: all that was not asked for, and undisturbed cells without
- * trouble.
+ * Returns the part of an earlier result that a resumed run keeps: everything that the run does not measure, and the
+ * cells without trouble that no other load disturbed.
  */
 export function keptOf(earlier: Result, asked: readonly Cell[], parts: readonly string[]): Result {
   const { cells, starts, startWeather, checks, checkWeather, ...rest } = earlier
@@ -122,7 +124,7 @@ export function keptOf(earlier: Result, asked: readonly Cell[], parts: readonly 
   }
 }
 
-/** Returns the cells in the order of `first`; others come last. */
+/** Returns the cells in the order of the list `first`. Cells that are not in the list come last. */
 export function inOrder(first: readonly Cell[], cells: readonly CellResult[]): readonly CellResult[] {
   const place = (cell: Cell) => {
     const found = first.findIndex((one) => isSameCell(one, cell))
@@ -131,7 +133,10 @@ export function inOrder(first: readonly Cell[], cells: readonly CellResult[]): r
   return [...cells].sort((one, other) => place(one) - place(other))
 }
 
-/** Returns both versions if two runs had different ones. */
+/**
+ * Returns the versions of the measured daemons. If two runs measured different versions of a daemon, both are in the
+ * text.
+ */
 export function bothVersions(
   earlier: Readonly<Record<string, string>>,
   now: Readonly<Record<string, string>>,
@@ -148,7 +153,7 @@ export function bothVersions(
   return { ...earlier, ...Object.fromEntries(said) }
 }
 
-/** Returns the mean of the nodes of a role. */
+/** Returns the mean CPU cost of the nodes with this role (Active or Backup); `undefined` if no node has the role. */
 export function cpuOf(cell: CellResult, role: NodeCost['role']): number | undefined {
   const values = cell.nodesCost.filter((node) => node.role === role).map((node) => node.cpuPerMinute)
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length
@@ -157,7 +162,7 @@ export function cpuOf(cell: CellResult, role: NodeCost['role']): number | undefi
 const MIB = 1024
 export const rssMiB = (processes: readonly ProcessMemory[]): number =>
   processes.reduce((sum, { rssKiB }) => sum + rssKiB, 0) / MIB
-/** Returns the processes of the node of the role with the most memory. */
+/** Returns the processes of one node: of all nodes with this role, the one that uses the most memory. */
 export function memoryIn(cell: CellResult, role: NodeCost['role']): readonly ProcessMemory[] {
   const [most = []] = cell.nodesCost
     .filter((node) => node.role === role)

@@ -1,15 +1,18 @@
 /**
- * The states of a node's virtual routers at one moment, as the node reports them. This file decides how keepalived's
- * log shows them, and that a router which changed its state and came back has changed. Pure.
+ * Represents the states of a node's virtual routers at one moment, as the daemon reports them. Decided here: how the
+ * states are read from keepalived's log. A router that changed its state and changed back counts as changed. Pure.
  */
 
-/** State of a router, number of changes so far, and reason of the last change. */
+/** State of a virtual router, number of its state changes so far, and reason of its last change. */
 export type RouterState = { readonly state: string; readonly changes: number; readonly why: string }
 export type Sight = ReadonlyMap<string, RouterState>
 
 const STATES: Readonly<Record<string, string>> = { MASTER: 'Active', BACKUP: 'Backup' }
 
-/** Returns the states in keepalived's log. Any other state is not waited for. */
+/**
+ * Returns the states of the routers, from the lines of keepalived's log. Lines about other states than Backup, Active
+ * and fault are ignored.
+ */
 export function sightOfLog(lines: readonly string[]): Sight {
   const sight = new Map<string, RouterState>()
   for (const text of lines) {
@@ -24,9 +27,9 @@ export function sightOfLog(lines: readonly string[]): Sight {
 export const changesIn = (sight: Sight): number => [...sight.values()].reduce((sum, { changes }) => sum + changes, 0)
 
 /**
- * Returns what is wrong with a node whose routers should all be in one state; `undefined` for nothing. A takeover or
- * two on a busy machine cost little beside a minute. A group with more than one for each router in ten seconds is not
- * idle.
+ * Returns what is wrong with a node whose routers should all be in one state; `undefined` if nothing is wrong. One or
+ * two takeovers on a busy machine cost little in a minute. A group is not idle if it has more than one takeover for
+ * each router in ten seconds.
  */
 export function troubleIn(
   role: string,

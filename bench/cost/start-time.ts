@@ -1,8 +1,9 @@
 /**
- * Measures the time from before the process is made (`ip netns exec` included) to a Backup that receives. One time is
- * the interface's join of 224.0.0.18, seen from outside and alike for both daemons. The other is the daemon's own
- * report of Backup. This file decides which times count: holdfast dates its record itself, and keepalived's line counts
- * when it is received, because its date has only seconds.
+ * Measures how long a daemon needs from the moment before its process is created (`ip netns exec` included) until it is
+ * a Backup that receives advertisements. Two times are taken. One is the interface's join of the multicast group
+ * 224.0.0.18, seen from outside for both daemons. The other is the daemon's own report of the state Backup. Decided
+ * here: holdfast's report has an exact date of its own. For keepalived the time of reception counts, because the date
+ * in its log has only seconds.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,7 +32,10 @@ function commandOf(lab: Lab, kind: StartKind): readonly string[] {
   return [process.execPath, '--max-semi-space-size=1', join(packageRoot(), 'dist', 'bundle', 'main.js'), ...run]
 }
 
-/** Returns `undefined` for another line. `clock`: realtime minus monotonic time. */
+/**
+ * Returns the time at which a log line reports the state Backup; `undefined` for any other line. `clock`: realtime
+ * minus monotonic time, in ms.
+ */
 function backupAt({ text, at }: LoggedLine, clock: number): number | undefined {
   if (/Entering BACKUP STATE/.test(text)) return at
   const time = /"time":(\d+).*"to":"Backup"/.exec(text)?.[1]
@@ -57,14 +61,15 @@ async function startOnce(lab: Lab, kind: StartKind, joined: () => boolean): Prom
   }
 }
 
-/** Measures in turns, so that noise affects all alike. */
+/** Measures the start times of the daemons alternately, so that noise of the machine affects all of them alike. */
 export async function startTimes(kinds: readonly StartKind[], runs: number, took: (start: Start) => void) {
   const lab = createLab({ routers: 1, clients: [] })
   try {
-    // Keeps the namespace's view of itself open.
+    // This process keeps the network namespace open, so that its /proc/net files can be read.
     const holder = new LoggedProcess(lab, lab.router(1), ['sleep', 'infinity'])
     const joined = () => hasJoined(readFileSync(`/proc/${holder.pid}/net/igmp`, 'utf8'))
-    // `ip netns exec` enters the namespace after it was started.
+    // A process of `ip netns exec` enters the namespace some time after its start. The process is inside when its name
+    // is `sleep`.
     const inside = () => readFileSync(`/proc/${holder.pid}/comm`, 'utf8').trim() === 'sleep'
     await eventually('the holder to be inside', inside, { sight: () => '', ...WITHIN })
     for (let run = 0; run < runs; run++) for (const kind of kinds) took(await startOnce(lab, kind, joined))

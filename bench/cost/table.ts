@@ -1,7 +1,7 @@
-/** Markdown tables and their figures. This file decides how many digits are significant. Pure. */
+/** Formats Markdown tables and their figures. Decided here: how many digits of a figure are shown. Pure. */
 import { NOISY_PRESSURE, type Weather } from './result.ts'
 
-/** Returns CPU seconds a minute as text. */
+/** Formats a cost in CPU seconds per minute. */
 export const seconds = (value: number): string => (Math.abs(value) < 0.1 ? value.toFixed(4) : value.toFixed(2))
 export const mib = (kib: number): string => (kib / 1024).toFixed(1)
 

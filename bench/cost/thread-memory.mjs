@@ -1,7 +1,8 @@
 /**
- * Loaded into the measured daemon (NODE_OPTIONS, bench only): each thread writes the size of its heap, so that growth
- * has a name. This file decides the figures. This file does not judge them. HF_THREAD_MEMORY is the file, with one JSON
- * line for each thread and look. With HF_COLLECT garbage is collected first, and what remains is a leak.
+ * Writes the heap size of each thread of the measured daemon, so that growing memory can be attributed to a thread. The
+ * daemon loads this script through NODE_OPTIONS, only in benchmarks. Decided here: which figures are written, one JSON
+ * line for each thread and moment, to the file HF_THREAD_MEMORY. With HF_COLLECT set, garbage is collected before each
+ * measurement, so that memory which still grows is a leak. This script does not judge the figures.
  */
 import { appendFileSync } from 'node:fs'
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'

@@ -1,7 +1,8 @@
 /**
- * `npm run bench:wake-ups`: counts how often the threads of an idle node wake up. This file decides the cells, and that
- * the kernel counts (voluntary context switches of each thread), because a counter of our own would count only what it
- * knows. Beside them stand the JavaScript turns of the engine by cause (holdfast_engine_wakeups_total).
+ * Runs `npm run bench:wake-ups`: counts how often the threads of an idle node wake up. Decided here: which
+ * configurations are measured. The count comes from the kernel (voluntary context switches of each thread), because a
+ * counter in the daemon would miss wake-ups that the daemon does not see. The result also has the JavaScript turns of
+ * the engine by cause (holdfast_engine_wakeups_total).
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -33,7 +34,7 @@ const cells = values.interval
 const nameOf = ({ checked, intervalMs, transport }: Cell) =>
   `${intervalMs} ms, ${transport}${checked ? ', one http check' : ''}`
 
-/** Returns the sleeps of each thread of the daemon, threads of one name together. */
+/** Returns how often each thread of the daemon went to sleep. Threads with the same name are added up. */
 function sleepsOf(pid: number): Counts {
   const counts = new Map<string, number>()
   const family = familyOf(pid)
