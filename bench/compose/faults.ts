@@ -29,7 +29,7 @@ export type Fault = {
   readonly splits?: true
 }
 
-/** Runs the given Docker commands at the same time. */
+/** Runs a Docker command for several services of the lab, for all of them at the same time. */
 const docker =
   (...words: readonly string[]) =>
   (services: readonly string[]) =>

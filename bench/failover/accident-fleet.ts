@@ -1,7 +1,8 @@
 /**
- * 255 virtual routers on one interface, all of them on r1: the time until another node answers a client at the last
- * address. This file decides their configuration, alike for both daemons, and when all is ready. The last router has
- * the address of the other scenarios, so one of the 255 is measured to the millisecond.
+ * Measures 255 virtual routers on one interface, all Active on r1: the time until another node answers a client at the
+ * last of the 255 addresses. Decided here: the routers' configuration, alike for both daemons, and when the group is
+ * ready. The last router has the address of the other scenarios, so that one of the 255 routers is measured to the
+ * millisecond.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -70,7 +71,7 @@ function start(lab: Lab, cell: Cell, position: number): Daemon {
   return new Holdfast(lab, plan, {}, [], { virtualRouters })
 }
 
-/** The client of all 255 addresses. */
+/** A client that probes all 255 virtual addresses. */
 class FleetClient {
   readonly #process: LoggedProcess
   readonly #moves: { readonly vip: number; readonly at: number; readonly name: string }[] = []
@@ -91,7 +92,7 @@ class FleetClient {
       this.#moves.push({ vip: Number(value.vip), at: Number(value.at), name: String(value.name) })
   }
 
-  /** Returns how many addresses each node answers for. */
+  /** Number of addresses for which each node answers the client, by node name. */
   get holders(): Readonly<Record<string, number>> {
     const names = new Map(this.#moves.map(({ vip, name }) => [vip, name]))
     const counts: Record<string, number> = {}
@@ -103,7 +104,7 @@ class FleetClient {
     return this.#moves.at(-1)?.at ?? 0
   }
 
-  /** Silences count from now. */
+  /** Starts the measurement: times without an answer count from this call on. */
   begin(): void {
     this.#process.signal('SIGUSR1')
   }
@@ -141,7 +142,7 @@ async function happen(lab: Lab, cell: Cell, turn: Turn, strike: (daemon: Daemon)
     await eventually(`r1 to answer at ${COUNT} addresses`, settled, { sight: () => client.holders, within, every: 100 })
     await observation.answeredBy('r1')
     await turn.ready()
-    // The repeated announcements of 255 routers belong to the start.
+    // The repeated announcements of 255 routers belong to their start. The accident comes after them.
     await sleep(6_000 + Math.random() * cell.intervalMs)
     const [daemon] = daemons
     if (daemon === undefined) throw new Error('no daemon was started')

@@ -1,13 +1,13 @@
 /**
- * The place of an accident: a lab that is removed in every exit path, with all its processes. This file does not know
- * what happens there.
+ * Creates the lab for one accident. The lab with all its processes is removed however this process ends. This module
+ * does not know which accident happens in the lab.
  */
 
 import { createLab, type Lab } from '../../src/lab/lab.ts'
 import { namespacesStarting } from '../../src/lab/leftovers.ts'
 import { PRIORITIES } from './accident.ts'
 
-/** A daemon that outlives its run would disturb all later runs. */
+/** Throws if a network namespace of the lab still exists. A daemon in it would disturb all later runs. */
 function expectGone({ bridge }: Lab): void {
   const left = namespacesStarting(bridge.replace(/br$/, ''))
   if (left.length > 0) throw new Error(`Left behind: ${left.join(', ')}`)

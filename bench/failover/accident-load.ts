@@ -1,6 +1,7 @@
 /**
- * Takeovers without a fault: under CPU load and under loss of advertisements, with and without real-time priority. This
- * file decides how often a Backup took over, from what was on the wire. This file does not know how load is made.
+ * Measures takeovers for which there is no fault: under CPU load and under loss of advertisements, with and without
+ * real-time priority. Decided here: how often a Backup took over, counted from the packets on the wire. This module
+ * does not know how the load is made.
  */
 
 import { frrSource } from '../../src/lab/daemons/frr.ts'
@@ -17,13 +18,16 @@ const LOOPS = [2, 4] as const
 const LOSSES = [5, 10, 20] as const
 const BACKUPS = 2
 
-/** Returns the lab whose bridge has a namespace of its own: there the wire is observed and packets are dropped. */
+/**
+ * Returns the lab. Throws if the bridge of the lab has no namespace of its own, because the wire is observed and
+ * packets are dropped in that namespace.
+ */
 function bridged({ lab }: Stage): Lab {
   if (lab instanceof Lab) return lab
   throw new Error('Cannot look at the bridge of this lab')
 }
 
-/** Returns the source of the host's advertisements. */
+/** Returns the source address of the host's advertisements. */
 function sourceOf({ cell }: Stage, host: Host): string {
   if (cell.family === 4) return host.address
   if (cell.lineUp === 'frr') return frrSource(host)
@@ -31,7 +35,7 @@ function sourceOf({ cell }: Stage, host: Host): string {
   return /inet6 (fe80:[0-9a-f:]+)/.exec(text)?.[1] ?? ''
 }
 
-/** Watches the wire until the window ends. */
+/** Observes the packets on the wire until the end of the measuring window, and counts the takeovers. */
 async function count(stage: Stage, at: number, capture: Capture): Promise<Figures> {
   const { cell, lab } = stage
   await sleep(Math.max(0, at + WINDOW - monotonicMs()))
@@ -87,7 +91,7 @@ export const LOAD_ACCIDENTS: readonly Accident[] = [
     disturbed(
       {
         ...{ name: `loss${percent}`, title: `false takeovers, ${percent} % of the advertisements lost` },
-        // The capture that counts takeovers needs a CPU for a second at its start.
+        // The packet capture that counts takeovers needs a CPU for a second at its start.
         company: { kind: 'losses', most: 4 },
       },
       (stage) => loseAdvertisements(bridged(stage), percent),

@@ -1,23 +1,27 @@
 /**
- * Accidents of cables: r1 or all routers are cut off and return, with or without loss of carrier. This file decides how
- * long both sides of a cut are alone before it heals. This file does not know accidents of daemons. In the partition
- * the client receives all three routers, which do not receive each other. This is the most common split brain
- * (multicast that does not arrive), and it can mislead a client.
+ * Defines accidents of network cables: r1 or all routers are cut off and reconnected, with or without loss of carrier.
+ * Decided here: how long both sides of a cut are alone before the cut heals. This module does not know accidents of
+ * daemons. In the scenario `partition`, the client receives all three routers, which do not receive each other. This
+ * split brain is the most common one (multicast does not arrive), and can mislead a client.
  */
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { type Accident, afterMove, downMs, EQUAL, nothing, only, PRIORITIES, type Stage, silence } from './accident.ts'
 
 /**
- * Milliseconds. A misled client needs up to 8 s after a heal (a neighbour entry's delay and probes), and an idle client
- * more.
+ * Milliseconds for which the client is observed after a heal. A client that sends to the wrong router needs up to 8 s
+ * (delay and probes of its neighbour entry), and an idle client needs more.
  */
 const LED_ASTRAY = 9_000
 /**
- * Milliseconds. The last announcement of a takeover comes after 5 s, with either daemon, and would hide a stale entry.
+ * Milliseconds after which a takeover sends no more announcements: the last one comes after 5 s, with either daemon. A
+ * later announcement would hide a stale neighbour entry.
  */
 const ANNOUNCED = 5_500
 
-/** Both sides are Active for at least two Active_Down_Intervals, and the client follows the second. */
+/**
+ * Cuts r1 off until both sides have been Active for at least two Active_Down_Intervals and the client follows the
+ * second router.
+ */
 async function cutForLong({ cell, lab, observation }: Stage): Promise<void> {
   await sleep(ANNOUNCED)
   const down = downMs(cell)
@@ -54,7 +58,7 @@ const healed = (shape: Pick<Accident, 'name' | 'title' | 'before' | 'prepare' | 
     title: `${shape.title}${title}`,
     group: { forward, freshNeighbour: fresh },
     theory: nothing,
-    // Four at a time occasionally lost 15 ms together, while one alone loses none.
+    // With four such runs at a time, the labs occasionally lost 15 ms together. A run on its own loses nothing.
     company: { kind: 'heals', most: 2 },
     windowMs: (cell) => afterMove(cell, LED_ASTRAY),
   }))
@@ -87,12 +91,13 @@ export const PATH_ACCIDENTS: readonly Accident[] = [
     name: 'equal',
     title: 'silent death among equals (priority 100, unicast)',
     group: { equal: true },
-    // Ranks are 3 ms apart. With four labs on two CPUs a daemon may wait longer than that for a CPU.
+    // The takeover delays of equal routers differ by 3 ms. With four labs on two CPUs, a daemon may wait longer than
+    // that for a CPU.
     company: { kind: 'equals', most: 2 },
     unsupported: only(['holdfast', 'keepalived'], 'vrrpd speaks multicast only'),
     strike: ({ lab }) => lab.cut(first(lab)),
     theory: (cell) => silence(cell, EQUAL),
-    // A contest of two Actives may mislead the client until the second batch of announcements, 5 s later.
+    // Two competing Actives may mislead the client until the second batch of announcements, 5 s later.
     windowMs: (cell) => afterMove(cell, 6_000),
   },
   ...healed({

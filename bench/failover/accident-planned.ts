@@ -1,16 +1,19 @@
 /**
- * Orders of an operator to the daemon of r1: ends it, makes it yield, restarts it, reloads it. This file does not know
- * accidents.
+ * Defines planned changes by an operator: the daemon of r1 is stopped, told to yield, restarted or reloaded. This
+ * module does not know accidents.
  */
 import { Frr } from '../../src/lab/daemons/frr.ts'
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { type Accident, afterMove, downMs, farewell, nothing, only, PRIORITIES, type Stage } from './accident.ts'
 import { first } from './accident-process.ts'
 
-/** Milliseconds from the start of a process to its first output, at most. */
+/** Longest time from the start of a process to its first output, in milliseconds. */
 const START = 2_000
 
-/** FRR's manual way, `vrrp shutdown`, needs a process start, so its time would be unknown. */
+/**
+ * Stops the daemon of r1. FRR's manual names `vrrp shutdown` for that, but this command needs a process start, so its
+ * exact time would be unknown.
+ */
 function end(stage: Stage): number {
   const daemon = first(stage)
   return daemon instanceof Frr ? daemon.endAlone() : daemon.terminate()
@@ -21,13 +24,13 @@ async function goneForLong(stage: Stage): Promise<void> {
   const daemon = first(stage)
   end(stage)
   await observation.answeredBy('r2', 5_000 + 3 * downMs(cell))
-  // FRR leaves its zebra behind, which the next FRR could not use.
+  // FRR leaves its zebra process behind, which the next FRR could not use.
   if (daemon instanceof Frr) daemon.killAll()
   await daemon.exited
   await sleep(2 * downMs(cell))
 }
 
-/** A lower priority that is still the best. */
+/** Lower priority for r1 that is still the highest of the group. */
 const CHANGED = PRIORITIES[0] - 10
 
 export const PLANNED_ACCIDENTS: readonly Accident[] = [

@@ -1,6 +1,6 @@
 /**
- * Accidents of the daemon of r1: parts of it die or are stopped. This file does not know accidents of its host and its
- * cable.
+ * Defines accidents of the daemon of r1: one or all of its processes are killed or stopped. This module does not know
+ * accidents of the host and its cable.
  */
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { type Accident, afterMove, downMs, farewell, type Stage, silence } from './accident.ts'
@@ -11,11 +11,11 @@ export function first({ daemons }: Stage) {
   return daemon
 }
 
-/** Milliseconds for which the engine is stopped. */
+/** Milliseconds for which the engine process is stopped (SIGSTOP). */
 const FROZEN = 5_000
 /**
- * Milliseconds for which the kernel keeps an address that is not renewed (holdfast: Active_Down_Interval, 2 s at
- * least), and a little more.
+ * Milliseconds after which the kernel has removed an address that no process renews (in holdfast, Active_Down_Interval
+ * and at least 2 s), and a little more.
  */
 const FORGOTTEN = 2_300
 
@@ -30,8 +30,8 @@ export const PROCESS_ACCIDENTS: readonly Accident[] = [
     title: 'engine killed, its parent lives',
     strike: (stage) => first(stage).killEngine(),
     theory: farewell,
-    // keepalived's parent restarts a killed engine, which may win before another node takes over. Then no address
-    // moves.
+    // keepalived's parent process restarts a killed engine, which may win the election before another node takes over.
+    // In that case no address moves.
     windowMs: (cell) => afterMove(cell, downMs(cell) + 1_500),
   },
   {
@@ -49,9 +49,9 @@ export const PROCESS_ACCIDENTS: readonly Accident[] = [
       return { at, meanwhile: thawLater(stage, at) }
     },
     theory: silence,
-    // A keepalived that is resumed delays the probes of a lab beside it by half a second.
+    // A keepalived that continues after a stop delays the probes of a lab beside it by half a second.
     company: { kind: 'frozen', most: 1 },
-    // The router returns as a Backup, and becomes Active again because it is the better one.
+    // The router returns as a Backup, and becomes Active again because its priority is the highest.
     windowMs: (cell) => FROZEN + afterMove(cell),
   },
 ]

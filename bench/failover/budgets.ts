@@ -1,6 +1,7 @@
 /**
- * The budgets of docs/performance.md, judged by the runs of holdfast: met, missed, or missed on a machine that was too
- * noisy. This file decides the bounds. A pure function of the result. This file does not know why a budget is missed.
+ * Judges the budgets of docs/performance.md by the runs of holdfast: a budget is met, missed, or missed on a machine
+ * that was too noisy. Decided here: the limit of each budget. A pure function of the result. This module does not know
+ * why a budget is missed.
  */
 import type { Run } from './accident.ts'
 import { type CellResult, noiseOf, type Result } from './result.ts'
@@ -11,7 +12,10 @@ type Limit = {
   readonly unit: 'ms' | ''
   readonly value: (run: Run) => number | undefined
   readonly most: number
-  /** Which of the runs count: all (`max`), 95 in 100 (`p95`), half (`median`). */
+  /**
+   * Statistic of the runs that must stay within the limit: of all runs (`max`), of 95 in 100 (`p95`), or of half
+   * (`median`).
+   */
   readonly of: 'max' | 'p95' | 'median'
 }
 type Budget = {
@@ -27,11 +31,14 @@ export type BudgetJudgement = {
   readonly judgement: 'met' | 'missed' | 'missed in noisy runs only' | 'missed, no quiet run'
 }
 
-/** Priorities of the router that follows, and of an equal one that is up (accident.ts, checked-node.ts). */
+/**
+ * Priority of the router that takes over from r1, and priority of an equal router that is up (accident.ts,
+ * checked-node.ts).
+ */
 const SUCCESSOR = 150
 const EQUAL = 100
 const WELL = 90
-/** Milliseconds of the last rank between equals that know each other. */
+/** Milliseconds by which the last of several equal routers that list each other as peers delays its takeover. */
 const STAGGER = 6
 
 const skew = ({ intervalMs }: CellResult, priority: number) => ((256 - priority) * intervalMs) / 256
@@ -78,7 +85,7 @@ const BUDGETS: readonly Budget[] = [
   {
     scenarios: /^equal$/,
     event: 'takeover among equals',
-    // A probe of the observer may fall between two nodes that hand over.
+    // A probe of the observer may arrive between the moments at which two nodes hand the address over.
     limits: (cell) => [overlap(2, 'p95'), moved(down(cell, EQUAL) + STAGGER + 5, 'p95'), lost(down(cell, EQUAL) + 50)],
   },
   { scenarios: /^failback$/, event: 'comes back', limits: () => [lost(2)] },

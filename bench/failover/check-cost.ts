@@ -1,7 +1,8 @@
 /**
- * `npm run bench:checks`: the cost of checks with their child processes. Six nodes run side by side, each alone and
- * Active: holdfast and keepalived with no check, with one page every second, and with OpenShift's set. This file decides
- * what is counted (all processes of the daemon and all that they have reaped, not the target).
+ * Runs `npm run bench:checks`: measures the CPU cost of health checks and their child processes. Six nodes run at the
+ * same time, each Active on its own: holdfast and keepalived with no check, with one HTTP check every second, and with
+ * OpenShift's checks. Decided here: CPU time of all processes of a daemon counts, with ended child processes. CPU time
+ * of the checked service does not count.
  *   node build/bench/failover/check-cost.js [seconds, 60 by default] [warm-up, 60 by default]
  */
 import { readFileSync } from 'node:fs'
@@ -21,18 +22,19 @@ import {
 import { loadAverage } from './pressure.ts'
 
 const KINDS: readonly CheckedKind[] = ['holdfast', 'keepalived']
-/** USER_HZ of Linux on every architecture that we build for. */
+/** USER_HZ of Linux on every architecture for which holdfast is built. */
 const TICKS_PER_SECOND = 100
 
-/** Returns the CPU seconds of a process and of the children that it has reaped. */
+/** Returns the CPU seconds of a process, and of those ended children for which the process has waited. */
 function spentBy(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // Fields after the name, which may contain any character: utime, stime, cutime, cstime are fields 14 to 17.
+    // Fields after the process name, which may contain any character. utime, stime, cutime and cstime are fields 14 to
+    // 17 of /proc/PID/stat.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) / TICKS_PER_SECOND
   } catch {
-    // The process ended meanwhile, and its parent has its time now.
+    // The process has ended since it was listed, and its CPU time is now part of its parent's.
     return 0
   }
 }
@@ -48,7 +50,8 @@ try {
   const load = loadAverage()
   const started = rows.map(({ kind, questions }, i) => {
     const host = lab.router(i + 1)
-    // Advertisements of the other nodes would add to this node's work.
+    // Bridge ports are isolated from each other, because advertisements of the other nodes would cost CPU time of this
+    // node.
     ip(lab.bridge, `link set dev ${host.port} type bridge_slave isolated on`)
     const node = new CheckedNode(lab, host, questions, certificate)
     return { kind, questions, host, node, address: `10.77.0.${101 + i}`, vrid: 51 + i }

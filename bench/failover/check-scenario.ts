@@ -1,7 +1,8 @@
 /**
- * The service behind the address fails on its holder, whose daemon lives. Three nodes are equal (priority 40), so their
- * checks decide. This file decides what the accident is and how long to observe. The measurement is that of the other
- * scenarios, and a responder that does not fail answers the client.
+ * Defines the accident in which the service behind the virtual address fails on the holder, whose VRRP daemon
+ * continues. Three nodes have equal base priorities (40), so their health checks decide. Decided here: how the service
+ * fails, and how long the group is observed. The measurement is that of the other scenarios. A responder that does not
+ * fail answers the client.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,19 +19,27 @@ import { addressOf, prepareFamily, startObservation, vipOf } from './observation
 const FAILURES = { killed: 'killed', hung: 'hangs', 500: 'answers 500' } as const
 type Failure = keyof typeof FAILURES
 
-/** Milliseconds between two polls, timeout of a poll in ms, and number of failures that count. */
+/**
+ * For each set of checks: milliseconds between two runs of a check, timeout of a run in ms, and number of failed runs
+ * until the check is down.
+ */
 const CADENCE: Readonly<Record<Exclude<Questions, 'none'>, { interval: number; timeout: number; fall: number }>> = {
   page: { interval: 1_000, timeout: 1_000, fall: 1 },
   openshift: { interval: 2_000, timeout: 1_900, fall: 3 },
 }
 type Asked = keyof typeof CADENCE
 
-/** Milliseconds. Daemons and services start slowly on a busy machine. */
+/** Longest start of daemons and services in milliseconds. They start slowly on a busy machine. */
 const START = 30_000
-/** Milliseconds. A contest of equals may mislead a client for 5 s. */
+/**
+ * Milliseconds for which the client is observed after a contest of equal routers, which may mislead the client for 5 s.
+ */
 const DUEL = 6_000
 
-/** Polls and Active_Down_Interval alone: the prediction for checks like keepalived's. */
+/**
+ * Returns the takeover time that the check interval and Active_Down_Interval alone predict, for a daemon that checks
+ * like keepalived.
+ */
 function checkTheory(questions: Asked, failure: string, intervalMs: number): Theory {
   const { interval, timeout, fall } = CADENCE[questions]
   const down = activeDownIntervalMs(SUM[questions].well, intervalMs)
@@ -41,7 +50,10 @@ function checkTheory(questions: Asked, failure: string, intervalMs: number): The
 const windowMs = (questions: Asked, failure: string, intervalMs: number): number =>
   checkTheory(questions, failure, intervalMs).to + DUEL
 
-/** OpenShift's configuration has no version: 2, with a password, if address and interval allow that. */
+/**
+ * Returns the VRRP version and authentication of OpenShift's configuration: version 2 with a password, if address
+ * family and interval allow that.
+ */
 const dialectOf = ({ family, intervalMs }: Cell) =>
   family === 4 && intervalMs % 1_000 === 0 ? ({ version: 2, password: 'ostest_a' } as const) : {}
 
@@ -76,14 +88,15 @@ async function happen(lab: Lab, { cell, questions, failure, turn }: Case, nodes:
   const wait = { within: START + 6 * down, every: 50 }
   const first = start(0)
   const isActive = async () => (await first.state()) === 'Active'
-  // Of equals, the first that comes is Active.
+  // Among routers with equal priority, the router that starts first becomes Active.
   await eventually('r1 to be Active', isActive, { sight: () => first.state(), ...wait })
   await Promise.all([start(1), start(2)].map((daemon) => daemon.ready(START)))
   const observation = await startObservation(lab, { family, cachedNeighbour: true })
   try {
     await observation.answeredBy('r1')
     await turn.ready()
-    // A new Backup does not use fastPreempt, with either daemon. A poll is at a random phase.
+    // A router that became Backup a moment ago does not use fastPreempt, with either daemon. The accident comes at a
+    // random moment between two runs of the check.
     await sleep(down + 1_000 + Math.random() * CADENCE[questions].interval)
     if (!(await isActive())) throw new Error(`r1 is ${await first.state()} before anything has happened`)
     const at = await fail(nodes, questions, failure)

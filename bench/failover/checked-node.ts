@@ -1,7 +1,7 @@
 /**
- * A node whose daemon checks its services. The checks are those of OpenShift's own keepalived with curl (three scripts,
- * priority 40), or one page (priority 40 + 50, the smallest useful set). This file decides that both daemons ask the
- * same questions at the same times, each in its own way. This file does not know what happens to the services.
+ * Runs a node whose daemon checks its services. The checks are either those of OpenShift's own keepalived, made with
+ * curl (three scripts, priority 40), or a single HTTP check (priority 40 + 50). Decided here: both daemons check the
+ * same services at the same times, each in its own way. This module does not know what happens to the services.
  */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,15 +17,15 @@ export const QUESTIONS = ['none', 'page', 'openshift'] as const
 export type Questions = (typeof QUESTIONS)[number]
 export type CheckedKind = 'holdfast' | 'keepalived'
 
-/** Ports of the service that fails, and of the other targets. */
+/** TCP ports of the service that fails, for each set of checks, and of the services that never fail. */
 const PORTS = { page: ['8080'], openshift: ['9444'], own: ['6443s'] } as const
-/** Answer of the service when it is to fail. */
+/** File whose content is the HTTP status of the failing service, for each set of checks. */
 export const PAGE: Readonly<Record<Exclude<Questions, 'none'>, string>> = {
   page: '8080',
   openshift: '9444-haproxy_ready',
 }
 
-/** Priorities of a node with working services, and of one whose service fails. */
+/** Effective priority of a node whose services work, and of a node whose service has failed, for each set of checks. */
 export const SUM: Readonly<Record<Questions, { readonly well: number; readonly failed: number }>> = {
   none: { well: 40, failed: 40 },
   page: { well: 90, failed: 40 },
@@ -63,8 +63,8 @@ const script = (folder: string, name: string, text: string): string => {
 }
 
 /**
- * Scripts of the machine-config-operator. `crictl` is missing here, so the machine-config-server is a file for both
- * daemons.
+ * Returns the check scripts of OpenShift's machine-config-operator. The command `crictl` is missing here, so both
+ * daemons check the machine-config-server by a file.
  */
 function openshiftScripts(folder: string): readonly TrackedScript[] {
   const lb = `/usr/bin/curl -o /dev/null -kLfs http://localhost:9444/haproxy_ready && [ -e ${folder}/rules ]`
@@ -91,7 +91,7 @@ export function startHoldfast(lab: Lab, plan: RouterPlan, questions: Questions, 
     const page = { name: 'page', http: 'http://localhost:8080/', interval: '1s', redirects: true }
     return new Holdfast(lab, plan, { track: [{ healthcheck: 'page', weight: 50 }] }, [], { healthchecks: [page] })
   }
-  // The preset's own checks, except for the folder in which this node's agent writes its files.
+  // The checks of the preset are used, except for the folder in which this node's agent writes its files.
   const often = { interval: '2s', timeout: '1.9s', rise: 3, fall: 3 }
   const healthchecks = [
     { name: 'openshift-iptables', file: join(folder, 'rules'), ...often },

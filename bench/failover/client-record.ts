@@ -1,7 +1,7 @@
 /**
- * The observations of one client, from its probes and the replies: outage, loss, the answering node over time, and the
- * punctuality of the gauge itself. This file decides what an outage is, and what the gauge's own lateness is. Pure.
- * This file does not know where the entries come from, nor what happened to the routers.
+ * Derives the experience of one client from its probes and the replies: outage, lost probes, the answering node over
+ * time, and how punctual the measuring program was. Decided here: what an outage is, and which delay is the measuring
+ * program's own. Pure. This module does not know where the records come from, nor what happened to the routers.
  */
 import type { Entry } from './journal.ts'
 import { spreadOf } from './statistics.ts'
@@ -11,32 +11,35 @@ type Reply = { readonly at: number; readonly by: number; readonly sequence: numb
 
 export type HolderNumber = { readonly at: number; readonly by: number }
 
-/** Milliseconds, all about the gauge and not about the routers. */
+/** Punctuality of the measuring program (the gauge), in milliseconds. These figures do not describe the routers. */
 export type Punctuality = {
   readonly fifo: boolean
-  /** Time between the due time of a probe and its departure. */
+  /** Median delay of a probe: from the time at which the probe was due to the time at which it was sent. */
   readonly lateP50Ms: number
   readonly lateP99Ms: number
   readonly lateMaxMs: number
-  /** p99 of the time between two probes. */
+  /** 99th percentile of the time between two probes. */
   readonly spacingP99Ms: number
-  /** Time from probe to reply, by the kernel's stamps. */
+  /** Median time from a probe to its reply, by the kernel's time stamps. */
   readonly roundTripP50Ms: number
   readonly roundTripP99Ms: number
-  /** Number of ticks without a probe, because the gauge was not scheduled. */
+  /** Number of due probes that were not sent, because the kernel did not schedule the measuring program. */
   readonly missedTicks: number
 }
 
-/** Milliseconds. A later answer does not count, as for most clients. */
+/** Milliseconds after which a reply to a probe no longer counts, as for most clients. */
 const ANSWER_LIMIT = 1_000
-/** Milliseconds. A silence that the gauge's own lateness explains, except for this much, is not the routers'. */
+/**
+ * Milliseconds. A time without replies is no outage if it exceeds the measuring program's own delay by at most this
+ * much.
+ */
 const EXPLAINED = 0.5
 
 export class ClientRecord {
   #interval = 1
   #fifo = false
   readonly #probes: Probe[] = []
-  /** First reply to each probe, in the order of arrival. */
+  /** First reply to each probe, in the order of their arrival. */
   readonly #replies: Reply[] = []
   readonly #answeredAt = new Map<number, number>()
   readonly #holders: HolderNumber[] = []
@@ -65,12 +68,12 @@ export class ClientRecord {
     return this.#holders
   }
 
-  /** Number of probes that two services answered. */
+  /** Number of probes that two nodes answered. */
   get doubled(): number {
     return this.#doubled
   }
 
-  /** Returns the node that answered last before that time. */
+  /** Returns the number of the node that answered last before the time `at`; `undefined` if no node did. */
   holderAt(at: number): number | undefined {
     return this.#holders.findLast((holder) => holder.at <= at)?.by
   }
@@ -93,21 +96,21 @@ export class ClientRecord {
     }).length
   }
 
-  /** Returns the longest time between two probes around this span. */
+  /** Returns the longest time in ms between two probes around the span from `from` to `to`. */
   #longestSpacing(from: number, to: number): number {
     const around = this.#within(from - 2 * this.#interval, to)
     return around.reduce((longest, { sentAt }, i) => Math.max(longest, sentAt - (around[i - 1]?.sentAt ?? sentAt)), 0)
   }
 
   /**
-   * Returns the longest time between two replies that touches the window. An outage that still lasts counts up to the
-   * window's end.
+   * Returns the longest time in ms between two replies, of all such times that overlap the window. An outage that has
+   * not ended counts up to the end of the window.
    */
   outage(from: number, to: number): number {
     return this.#longestSilence(from, to).ms
   }
 
-  /** Returns when the outage began; `undefined` without one. */
+  /** Returns when the longest outage of the window began; `undefined` if there was none. */
   outageAt(from: number, to: number): number | undefined {
     return this.#longestSilence(from, to).at
   }
@@ -122,7 +125,7 @@ export class ClientRecord {
       const silence = until - at
       if (silence <= longest || until <= from) continue
       if (silence > 1.5 * this.#interval && silence - this.#longestSpacing(at, until) < EXPLAINED) continue
-      // The last reply of the window is followed by one after it, unless the outage lasts.
+      // The last reply of the window is followed by a reply after the window, unless an outage lasts to the end.
       if (times[i + 1] === undefined && silence < 3 * this.#interval) continue
       longest = silence
       if (silence > 1.5 * this.#interval) longestAt = at

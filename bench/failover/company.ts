@@ -1,13 +1,12 @@
 /**
- * Runs several labs at a time, each with an accident of its own, because most of a run is waiting. This file decides
- * that no daemon starts or ends while an accident is observed in any lab, and accidents are not in the same
- * millisecond. This file also decides over which part of a run the load of the machine counts. This file does not know
- * what a lab is.
+ * Runs several labs at the same time, each with its own accident, because a run mostly waits. Decided here: no daemon
+ * starts or ends while any lab observes an accident, and two accidents are never in the same millisecond. Also decided
+ * here: for which part of a run the load of the machine is recorded. This module does not know what a lab is.
  */
 import { sleep } from '../../src/lab/wait.ts'
 import { type Pressure, pressureNow, pressureSince } from './pressure.ts'
 
-/** Milliseconds between the accidents of two labs: longer than a takeover at 100 ms. */
+/** Milliseconds between the accidents of two labs: longer than a takeover at an Advertisement_Interval of 100 ms. */
 const APART = 500
 
 class Meeting {
@@ -21,7 +20,7 @@ class Meeting {
     this.#missing = count
   }
 
-  /** Resolves when all have arrived. */
+  /** Resolves when all runs have called this function. */
   arrive(): Promise<void> {
     this.#missing -= 1
     if (this.#missing <= 0) this.#open()
@@ -29,7 +28,7 @@ class Meeting {
   }
 }
 
-/** Synchronises one run with the others. */
+/** Synchronises one run with the runs of the other labs. */
 export class Turn {
   readonly #meetings: Meeting[]
   readonly #waitMs: number
@@ -41,32 +40,40 @@ export class Turn {
     this.#waitMs = waitMs
   }
 
-  /** Reports that the daemons of this run are up. Resolves when those of all others are, and it is this run's turn. */
+  /**
+   * Reports that the daemons of this run are up. Resolves when the daemons of all other runs are up too, and this run
+   * may make its accident.
+   */
   async ready(): Promise<void> {
     await this.#meetings.shift()?.arrive()
     await sleep(this.#waitMs)
     this.#began = pressureNow()
   }
 
-  /** Reports that the accident of this run was observed. Resolves when all others were, and daemons may end. */
+  /**
+   * Reports that this run has observed its accident. Resolves when all other runs have done so, and daemons may end.
+   */
   async over(): Promise<void> {
     this.#pressure = pressureSince(this.#began)
     await this.#meetings.shift()?.arrive()
   }
 
-  /** Takes this run out: the others no longer wait for it. */
+  /** Removes this run from the group, so that the other runs no longer wait for it. */
   leave(): void {
     for (const meeting of this.#meetings.splice(0)) void meeting.arrive()
   }
 
-  /** Share of the time from `ready` to `over` in which some task of the machine waited for a CPU. */
+  /**
+   * Share of the time from `ready` to `over` in which at least one task of the machine waited for a CPU, from 0 to 1.
+   */
   get pressure(): number {
     return this.#pressure ?? pressureSince(this.#began)
   }
 }
 
 /**
- * Runs all at the same time, with their accidents in order. Rejects with the first error, and only when all have ended.
+ * Runs all members at the same time; their accidents happen in the order of the list. Rejects with the first error,
+ * after every run has ended.
  */
 export async function together<T>(members: readonly T[], run: (member: T, turn: Turn) => Promise<void>): Promise<void> {
   const meetings = [new Meeting(members.length), new Meeting(members.length)]

@@ -1,8 +1,8 @@
 /**
- * The lab of docker-compose.yml for the benchmark: its routers are containers of the image, client and observer two
- * more, and the gauge works in their network namespaces. This file decides which accidents can be done to a container
- * from the machine (root), and that its network has the addresses of the other lab. This file does not know what
- * happens there.
+ * Adapts the lab of docker-compose.yml for the benchmark. The routers are containers of the image, client and observer
+ * are two more containers, and the measuring programs work in the containers' network namespaces. Decided here: which
+ * accidents can be done to a container from outside (as root). The network has the addresses of the other lab. This
+ * module does not know which accident happens.
  */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -23,7 +23,7 @@ import { ROUTERS } from '../compose/lab.ts'
 import { findCompose, PREFIX, Project, removeProjects } from '../compose/project.ts'
 import { type Cell, kindsOf } from './accident.ts'
 
-/** Folder of the image's socket and its tmpfs. */
+/** Folder in the container for holdfast's socket; a tmpfs. */
 const RUN = '/run/holdfast'
 const NETWORK = { LAB_IPV4: '10.77.0', LAB_IPV6: 'fd77' }
 const SCENARIOS = [
@@ -52,7 +52,7 @@ function signal(pid: number, name: NodeJS.Signals): number {
   return at
 }
 
-/** A container that is started with its plan, seen from the machine. */
+/** A container that is started with its router's configuration, controlled from outside. */
 class ContainerDaemon implements Daemon {
   readonly kind = 'holdfast'
   readonly plan: RouterPlan
@@ -75,7 +75,10 @@ class ContainerDaemon implements Daemon {
     }))
   }
 
-  /** Writes in place, because the container has this very file. */
+  /**
+   * Overwrites the configuration file in place. A new file would be another inode, and the container has mounted this
+   * one.
+   */
   #write(plan: RouterPlan): void {
     writeFileSync(this.#file, holdfastConfig(plan, RUN))
   }
@@ -84,7 +87,7 @@ class ContainerDaemon implements Daemon {
     return `/proc/${this.#pid}/root${RUN}/holdfast.sock`
   }
 
-  /** The engine beside the service that answers the lab's own client. */
+  /** Process number of the engine. The container also runs the service that answers the lab's own client. */
   get #engine(): number {
     const children = familyOf(this.#pid).slice(1)
     const engine = children.find((pid) => /runtime\/node/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8')))
@@ -127,7 +130,10 @@ class ContainerDaemon implements Daemon {
 
   terminate = () => signal(this.#pid, 'SIGTERM')
   killEngine = () => signal(this.#engine, 'SIGKILL')
-  /** Kills the first process: the kernel ends the others, and removes the container's network. */
+  /**
+   * Kills the first process of the container. The kernel then ends all other processes, and removes the container's
+   * network.
+   */
   killAll = () => signal(this.#pid, 'SIGKILL')
   freeze = () => signal(this.#engine, 'SIGSTOP')
   thaw = () => signal(this.#engine, 'SIGCONT')
@@ -138,7 +144,7 @@ export class ComposeLab implements LabView {
   readonly logs = undefined
   readonly routers: readonly Host[]
   readonly client: Host
-  /** Hosts whose namespace exists. */
+  /** Hosts whose network namespace exists, by name. */
   readonly hosts = new Map<string, Host>()
   readonly #prefix: string
   readonly #hosts: readonly PortHost[]
@@ -147,7 +153,7 @@ export class ComposeLab implements LabView {
 
   static async create(): Promise<ComposeLab> {
     sweepLeftovers(PREFIX)
-    // Named like the folders of the other lab, so it is removed when this process is gone.
+    // The folder has a name like the folders of the other lab, so it is removed after this process has ended.
     const directory = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}x-`))
     for (const router of ROUTERS) writeFileSync(join(directory, `${router}.yaml`), '')
     const env = { ...NETWORK, LAB_CONFIG: directory }
@@ -236,7 +242,7 @@ export class ComposeLab implements LabView {
     return at
   }
 
-  /** Listening (1) and isolated ports, as in the other lab. */
+  /** Bridge port state 1 (listening) and isolated ports cut a host off, as in the other lab. */
   cut = (host: Host) => this.#link(['type', 'bridge_slave', 'state', '1'], [host])
   heal = (host: Host) => this.#link(['type', 'bridge_slave', 'state', '3'], [host])
   isolate = (hosts: readonly Host[]) => this.#link(['type', 'bridge_slave', 'isolated', 'on'], hosts)
@@ -249,7 +255,7 @@ export class ComposeLab implements LabView {
     return at
   }
 
-  /** The Docker engine waits for the addresses itself. */
+  /** The Docker engine itself waits until the addresses are usable. */
   async addressesSettle(): Promise<void> {}
 
   #end = () => this.destroy()
@@ -262,7 +268,7 @@ export class ComposeLab implements LabView {
   }
 }
 
-/** Removes the name alone. Docker ends the processes of a container. */
+/** Removes only the name of the network namespace. Docker ends the processes of a container. */
 function removeNamespaceName(name: string): void {
   run(['ip', 'netns', 'delete', name])
 }

@@ -1,6 +1,6 @@
 /**
- * Which figure of a run shows the effect of an accident on a client, and how it compares. This file decides the figure
- * of each scenario. Pure.
+ * Selects the figure of a run that shows the effect of an accident on a client, and compares it between daemons.
+ * Decided here: the figure of each scenario. Pure.
  */
 import type { Cell, Run } from './accident.ts'
 import { type CellResult, noiseOf } from './result.ts'
@@ -8,7 +8,7 @@ import { spreadOf } from './statistics.ts'
 
 export type FigureName = 'outage' | 'moved' | 'overlap' | 'takeovers' | 'lastAnswer'
 
-/** Texts of the figures, for titles. */
+/** Names of the figures, for titles. */
 export const FIGURE_TEXT: Readonly<Record<FigureName, string>> = {
   outage: 'without an answer',
   moved: 'until another router answers',
@@ -18,8 +18,9 @@ export const FIGURE_TEXT: Readonly<Record<FigureName, string>> = {
 }
 
 /**
- * A client sees an outage, unless the old node goes on answering: the kernel of a dead daemon, or a service that only
- * reports a failure. A frozen daemon harms by two holders.
+ * Returns the figure that describes a scenario best. A client sees an outage, unless the old node goes on answering:
+ * after the death of the daemon alone, or if a service only reports a failure. A frozen daemon harms by a second
+ * holder.
  */
 export function figureOf({ scenario, theory }: Pick<CellResult, 'scenario' | 'theory'>): FigureName {
   if (theory.of === 'takeovers' || theory.of === 'lastAnswer') return theory.of
@@ -43,7 +44,7 @@ export function valueIn(figure: FigureName, run: Run): number | undefined {
 
 export type Point = { readonly value: number; readonly noisy: boolean }
 
-/** Returns the points of every run that has the figure. */
+/** Returns one point for each run of the cell that has the figure. */
 export function pointsOf(cell: CellResult, figure: FigureName): readonly Point[] {
   return cell.runs.flatMap((record) => {
     const value = record.run === undefined ? undefined : valueIn(figure, record.run)
@@ -51,7 +52,7 @@ export function pointsOf(cell: CellResult, figure: FigureName): readonly Point[]
   })
 }
 
-/** Returns the cell with the same accident and a group of keepaliveds. */
+/** Returns the cell with the same accident in a group of keepalived nodes; `undefined` if it was not measured. */
 export const besideKeepalived = (cell: Cell, cells: readonly CellResult[]): CellResult | undefined =>
   cell.lineUp === 'keepalived'
     ? undefined
@@ -63,7 +64,7 @@ export const besideKeepalived = (cell: Cell, cells: readonly CellResult[]): Cell
           family === cell.family,
       )
 
-/** Returns the ratio of the medians; `undefined` if there is nothing to divide by. */
+/** Returns the ratio of the two cells' medians; `undefined` if a median is missing or the divisor is 0. */
 export function ratio(cell: CellResult, other: CellResult | undefined, figure: FigureName): number | undefined {
   if (other === undefined) return undefined
   const [ours, theirs] = [cell, other].map((each) => spreadOf(pointsOf(each, figure).map(({ value }) => value)).median)

@@ -1,17 +1,20 @@
 /**
- * A client of many addresses: asks each in turn, all of them once in 25 ms, and reports when another node answers than
- * before. It is a program of its own, so that it runs in the client's namespace:
+ * Runs a client of many addresses: it probes each address in turn, all of them once in 25 ms, and reports each change
+ * of the answering node. The client is a program of its own, so that it runs in the client's network namespace:
  *   node fleet-client.js PORT ADDRESS...
- * JSON lines: { vip, at, name } (ms of CLOCK_MONOTONIC; vip: place in the list). At SIGTERM one more has the longest
- * time without an answer for each address since SIGUSR1. Does not know VRRP, the expected node, nor what a silence is
- * (fleet-record.ts).
+ * It prints JSON lines: { vip, at, name } (at: ms of CLOCK_MONOTONIC; vip: position of the address in the list). At
+ * SIGTERM it prints one more line, with the longest time without an answer since SIGUSR1 for each address. This program
+ * does not know VRRP, the expected node, nor what counts as silence (fleet-record.ts).
  */
 import { createSocket } from 'node:dgram'
 import { isIPv6 } from 'node:net'
 import { FleetRecord } from './fleet-record.ts'
 
 const ROUND = 25
-/** More answers after a stall would not fit into the socket's buffer and would count as lost. */
+/**
+ * Most probes that are sent together. More replies than this after a stall would not fit into the socket's buffer and
+ * would count as lost.
+ */
 const AT_ONCE = 100
 const now = (): number => Number(process.hrtime.bigint()) / 1e6
 
@@ -25,14 +28,14 @@ socket.on('message', (message) => {
   const at = now()
   if (record.answer(vip, probe, name, at)) process.stdout.write(`${JSON.stringify({ vip, at, name })}\n`)
 })
-// An ICMP error means that no answer came.
+// The kernel reports an ICMP error on this socket; it means that no answer came.
 socket.on('error', () => {})
 
 let asked = 0
 const startedAt = now()
 const timer = setInterval(() => {
   const due = Math.floor(((now() - startedAt) / ROUND) * addresses.length)
-  // Probes that were missed in a stall are not sent later.
+  // Probes that were due during a stall of this program are not sent later.
   asked = Math.max(asked, due - AT_ONCE)
   for (; asked < due; asked++) {
     const vip = asked % addresses.length

@@ -1,7 +1,7 @@
 /**
- * The observations of one client of many addresses: the answering node of each, and for how long none answered. This
- * file decides that only a probe can be unanswered. While the client itself did not ask, no node was silent. Pure. This
- * file does not know how the client asks.
+ * Derives what one client of many addresses observed: the answering node of each address, and for how long no node
+ * answered. Decided here: only a sent probe can be unanswered. While the client itself sent no probe, no node counts as
+ * silent. Pure. This module does not know how the client sends its probes.
  */
 
 type Watched = { name: string; asked: number; answered: number; silentSince: number | undefined; silence: number }
@@ -14,7 +14,7 @@ export class FleetRecord {
     this.#watched = Array.from({ length: count }, unanswered)
   }
 
-  /** Returns the number of the probe, for answered(). */
+  /** Records a sent probe. Returns the number of the probe, which `answer` takes. */
   ask(vip: number, at: number): number {
     const one = this.#watched[vip]
     if (one === undefined) return 0
@@ -24,8 +24,8 @@ export class FleetRecord {
   }
 
   /**
-   * Returns true for another node than before. An answer to a probe that is older than the last answered one changes
-   * nothing.
+   * Records an answer. Returns true if another node answered than before. An answer to an older probe than the last
+   * answered one changes nothing.
    */
   answer(vip: number, probe: number, name: string, at: number): boolean {
     const one = this.#watched[vip]
@@ -38,18 +38,18 @@ export class FleetRecord {
     return moved
   }
 
-  /** Silences count from now. */
+  /** Starts the measurement: times without an answer count from this call on. */
   begin(): void {
     for (const one of this.#watched) one.silence = 0
   }
 
-  /** Returns the longest silence at each address, up to `at`. */
+  /** Returns the longest time without an answer at each address in ms, up to the time `at`. */
   end(at: number): readonly number[] {
     for (const one of this.#watched) this.#count(one, one.asked, at)
     return this.#watched.map(({ silence }) => Math.round(silence))
   }
 
-  /** Counts the unanswered probes up to `last`. */
+  /** Counts the unanswered probes of one address, up to the probe `last`. */
   #count(one: Watched, last: number, at: number): void {
     if (last <= one.answered || one.silentSince === undefined) return
     one.silence = Math.max(one.silence, at - one.silentSince)

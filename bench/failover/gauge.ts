@@ -1,7 +1,7 @@
 /**
- * The observing programs (bench/native), each on a host of the lab. This file decides that they are compiled when they
- * are older than their sources, and a program that ends by itself fails the run. This file does not know the meaning of
- * their records.
+ * Starts the measuring programs (bench/native), each on one host of the lab. Decided here: the programs are compiled if
+ * they are older than their sources, and a program that ends by itself fails the run. This module does not know the
+ * meaning of their records.
  */
 import type { ChildProcess } from 'node:child_process'
 import { appendFileSync, readdirSync, statSync } from 'node:fs'
@@ -18,10 +18,10 @@ function builtAt(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
-/** Compiles the gauge if needed. Returns its path. */
+/** Compiles the measuring programs if needed. Returns the path of the executable. */
 export function gaugePath(): string {
   const sources = join(packageRoot(), 'bench', 'native')
-  // The gauge shares parts with the product's prober.
+  // The measuring programs share C sources with the product's prober.
   const shared = join(packageRoot(), 'native', 'common')
   const path = join(packageRoot(), 'build', 'native', 'gauge')
   const files = [sources, shared].flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
@@ -65,7 +65,7 @@ export class Gauge {
     })
   }
 
-  /** Throws if the gauge has ended by itself. */
+  /** Throws if the measuring program has ended by itself. */
   check(): void {
     if (this.#exit !== undefined && !this.#stopping)
       throw new Error(`Cannot measure: the gauge ended (${this.#exit}) ${this.#complaint.trim()}`)

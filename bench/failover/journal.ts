@@ -1,15 +1,15 @@
 /**
- * Decodes the bytes that a gauge writes (bench/native/gauge.h). This file decides the layout of a record, and that a
- * chunk may end in the middle of one. Pure. This file does not know the meaning of the records.
+ * Decodes the bytes that a measuring program writes (bench/native/gauge.h). Decided here: the layout of a record, and
+ * that a chunk of bytes may end in the middle of a record. Pure. This module does not know the meaning of the records.
  */
 export const KINDS = ['begin', 'sent', 'reply', 'asked', 'claim', 'announced', 'end'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** Times are CLOCK_MONOTONIC in ms with fractions (monotonicMs()). */
+/** One record of a measuring program. Times are CLOCK_MONOTONIC in ms with fractions (monotonicMs()). */
 export type Entry = {
   readonly kind: Kind
   readonly number: number
-  /** A sequence number, or a MAC as a number. */
+  /** Sequence number of a probe or question, or a MAC address as a number, depending on the kind of the record. */
   readonly value: number
   readonly at: number
   readonly other: number
@@ -22,7 +22,8 @@ export class JournalReader {
   #rest = new Uint8Array(0)
 
   /**
-   * Returns the whole records that have come so far. The byte order is little endian on every supported architecture.
+   * Returns the complete records that have arrived so far. Their byte order is little endian on every supported
+   * architecture.
    */
   take(chunk: Uint8Array): Entry[] {
     const bytes = new Uint8Array(this.#rest.length + chunk.length)
@@ -47,6 +48,6 @@ export class JournalReader {
   }
 }
 
-/** Returns the MAC as iproute2 writes it. */
+/** Returns the MAC address in the notation of iproute2 (colons, lower case). */
 export const macOfNumber = (value: number): string =>
   (value.toString(16).padStart(12, '0').match(/../g) ?? []).join(':')

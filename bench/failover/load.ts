@@ -1,13 +1,13 @@
 /**
- * Load for a healthy group: programs that use every CPU, and advertisements that are lost. This file decides how each
- * is done to the lab; both end with it at the latest. This file does not know the consequences.
+ * Disturbs a healthy group: with programs that use every CPU, and with lost advertisements. Decided here: how both
+ * disturbances are made in the lab. Both end with the lab at the latest. This module does not know the consequences.
  */
 import { nft } from '../../src/lab/ip.ts'
 import type { Lab } from '../../src/lab/lab.ts'
 
 /**
- * Starts loops without a system call on the machine that all routers share. Each has a session of its own, like a
- * service (a kernel with autogroup divides time between sessions). Returns the function that ends them.
+ * Starts `count` endless loops on the machine that all routers share. Each loop has a session of its own, like a
+ * service, because a kernel with autogroup divides CPU time between sessions. Returns the function that ends the loops.
  */
 export function startBusyLoops(lab: Lab, count: number): () => void {
   const loops = Array.from({ length: count }, (_, i) =>
@@ -18,13 +18,16 @@ export function startBusyLoops(lab: Lab, count: number): () => void {
       try {
         if (pid !== undefined) process.kill(pid, 'SIGKILL')
       } catch {
-        // The process ended with the lab.
+        // The process has already ended, together with the lab.
       }
     }
   }
 }
 
-/** Makes the bridge drop this share of advertisements, for each listener independently. The routers do not notice. */
+/**
+ * Makes the bridge drop this percentage of the advertisements, independently for each receiver. The sending router does
+ * not notice the loss.
+ */
 export function loseAdvertisements(lab: Lab, percent: number): void {
   const lost = ['ether type ip ip protocol 112', 'ether type ip6 ip6 nexthdr 112'].map(
     (match) => `${match} numgen random mod 100 < ${percent} counter drop`,

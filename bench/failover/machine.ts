@@ -1,5 +1,6 @@
 /**
- * The machine of the benchmark, and the versions of the daemons. This file decides how each daemon reports its version.
+ * Describes the machine of the benchmark and the versions of the daemons. Decided here: how the version of each daemon
+ * is read.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -16,7 +17,7 @@ export const machine = (): Machine => ({
   memoryMiB: Math.round(totalmem() / 2 ** 20),
 })
 
-/** Returns an empty text if the program is missing. */
+/** Returns the output of a command; an empty text if the program is missing. */
 function said(command: string): string {
   try {
     return execFileSync('sh', ['-c', command], { encoding: 'utf8', cwd: packageRoot() }).trim()

@@ -1,7 +1,7 @@
 /**
- * `make bench`: measures how long a client is without the virtual address, with the daemons in turn in one run, because
- * ratios count more than absolute figures. This file decides that each run is on disk when the next begins, and an
- * interrupt loses no figure and leaves no namespace behind.
+ * Runs `make bench`: measures for how long a client does not reach the virtual address, with the daemons alternating in
+ * one session, because the ratio of two daemons counts more than an absolute figure. Decided here: the result of each
+ * run is on disk before the next run begins. An interrupt loses no figure and leaves no network namespace behind.
  */
 
 import { join } from 'node:path'
@@ -69,7 +69,10 @@ if (options.does === 'list') {
   process.exit(0)
 }
 
-/** Cells of earlier sessions that are not requested now are kept. */
+/**
+ * Returns the results of all cells. Cells of earlier sessions stay in the result, even if this session does not measure
+ * them.
+ */
 function cellResults(): readonly CellResult[] {
   const asked: CellResult[] = plan.map((one) => {
     const reason = unsupported(one.cell, options.where)
@@ -112,7 +115,7 @@ function result(): Result {
   return { format: 2, machine: machine(), sessions: [...(before?.sessions ?? []), session], cells: cellResults() }
 }
 
-// Registered before the first lab's own handlers, which come with `exit` as well and remove the lab.
+// These handlers are registered before those of the first lab, which remove the lab at the end of this process.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.prependOnceListener(signal, () => {
     say(`bench: ${signal}; what was measured is in ${options.out}, --resume goes on from there`)
@@ -146,7 +149,7 @@ async function runOnce(one: Planned, turn: Turn): Promise<{ readonly record: Run
   }
 }
 
-/** Attempts in this session, so that a failing cell ends. */
+/** Number of remaining attempts for each cell in this session, so that a cell that always fails ends. */
 const attempts = new Map(plan.map((one) => [keyOf(one.cell), missing(one)]))
 const total = [...attempts.values()].reduce((sum, count) => sum + count, 0)
 const endsAt = Date.now() + (options.limitMs ?? Number.POSITIVE_INFINITY)
@@ -170,7 +173,7 @@ for (let round = 0; plan.some((one) => left(one) > 0); round += 1) {
   const lengthOf = ({ cell }: Planned) => lengthMs(cell)
   for (const company of companies(now, options.labs, { companyOf, lengthOf })) {
     if (Date.now() >= endsAt) break
-    // The first accident belongs to another lab in each round, so that no daemon is always first.
+    // The first accident of each round is made in another lab, so that no daemon is always the first.
     const first = round % company.length
     await together([...company.slice(first), ...company.slice(0, first)], attempt)
   }

@@ -1,14 +1,15 @@
 /**
- * The observations of a host without any neighbour entry, from its broadcast questions and all answers: how long two
- * nodes answered, how long none, and which announced when. This file decides that two answers to one question are two
- * holders, also with one MAC (FRR's virtual one). Pure. This file does not know which node a MAC belongs to.
+ * Derives what a host without a neighbour entry observed, from its broadcast questions (ARP or NDP) and all answers.
+ * The figures are: how long two nodes answered, how long no node answered, and when each node announced. Decided here:
+ * two answers to one question are two holders, even if both have one MAC address (FRR's virtual MAC). Pure. This module
+ * does not know which node has which MAC address.
  */
 import { type Entry, macOfNumber } from './journal.ts'
 
 type Round = { readonly at: number; readonly macs: string[] }
 export type Sign = { readonly at: number; readonly mac: string }
 
-/** Milliseconds at the end of the window. A node that answers then is assumed to continue. */
+/** Milliseconds at the end of the window. A node that answers within them is assumed to continue to answer. */
 const LAST_ROUNDS_MS = 100
 
 export class ObserverRecord {
@@ -25,7 +26,7 @@ export class ObserverRecord {
     return this.#rounds.length
   }
 
-  /** Returns the ms of the window in which `wanted` accepts the number of answers. */
+  /** Returns the milliseconds of the window in which the function `wanted` accepts the number of answering nodes. */
   #sum(from: number, to: number, wanted: (answers: number) => boolean): number {
     let sum = 0
     for (const [i, { at, macs }] of this.#rounds.entries()) {
@@ -49,7 +50,7 @@ export class ObserverRecord {
     return last.length > 0 && last.filter(({ macs }) => macs.length > 1).length > last.length / 2
   }
 
-  /** Returns the first question of the window that a MAC outside of `before` answered. */
+  /** Returns the time of the first question in the window to which a MAC address outside of `before` answered. */
   claimedBy(before: ReadonlySet<string>, from: number, to: number): number | undefined {
     return this.#rounds.find(({ at, macs }) => at >= from && at <= to && macs.some((mac) => !before.has(mac)))?.at
   }

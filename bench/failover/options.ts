@@ -1,4 +1,4 @@
-/** The benchmark's command line. This file decides what is accepted, and the defaults. */
+/** Reads the command line of the failover benchmark. Decided here: which options are accepted, and their defaults. */
 import { parseArgs } from 'node:util'
 import { LINE_UPS, type LineUp } from './accident.ts'
 import type { Family } from './observation.ts'
@@ -10,13 +10,13 @@ export type Options = {
   readonly out: string
   readonly does: 'measure' | 'list' | 'render' | 'help'
   readonly resume: boolean
-  /** Page that gets the short table. */
+  /** Path of the page in which the short table is replaced; `undefined`: no page is changed. */
   readonly page: string | undefined
-  /** Number of runs at the same time, in labs of their own. */
+  /** Number of runs at the same time, each in a lab of its own. */
   readonly labs: number
-  /** Kind of the hosts of a lab. */
+  /** Kind of the lab's hosts: network namespaces or containers. */
   readonly where: Where
-  /** No run begins after this time; `undefined`: no limit. */
+  /** Milliseconds after which no further run begins; `undefined`: no limit. */
   readonly limitMs: number | undefined
 }
 
@@ -67,7 +67,7 @@ function count(option: string, text: string): number {
 
 const isLineUp = (name: string): name is LineUp => name in LINE_UPS
 
-/** Throws the errors that `isWrong` finds. */
+/** Reads the options from the command line. Throws the errors that `isWrong` recognises. */
 export function readOptions(
   argv: readonly string[],
   scenarios: readonly string[],

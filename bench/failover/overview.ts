@@ -1,12 +1,12 @@
 /**
- * The table of docs/performance.md: a line for each accident with all daemons side by side, while failover.md has a
- * line for each daemon. This file decides which figures are shown. A pure function of the result.
+ * Writes the table of docs/performance.md: one line for each accident, with all daemons side by side. The longer
+ * failover.md has one line for each daemon. Decided here: which figures are shown. A pure function of the result.
  */
 import { FIGURE_TEXT, figureOf, pointsOf, ratio } from './figures.ts'
 import { type CellResult, noiseOf, type Result } from './result.ts'
 import { spreadOf } from './statistics.ts'
 
-/** Place of the table in a page. */
+/** Comment in a Markdown page after which the table begins. */
 const BEGIN = '<!-- by bench:failover: its table -->'
 const END = '<!-- end of its table -->'
 
@@ -18,7 +18,7 @@ function seconds(ms: number): string {
 
 const timeOr = (figure: string) => (figure === 'takeovers' ? (value: number) => `${value}` : seconds)
 
-/** Returns median, worst value, and number of runs. */
+/** Returns a cell of the table: median, worst value, and number of runs. */
 function compared(cell: CellResult | undefined): string {
   if (cell === undefined) return ''
   if (cell.unsupported !== undefined) return 'cannot'
@@ -70,7 +70,7 @@ export function overview({ cells }: Result): string {
   return [`| ${head.join(' | ')} |`, `|${'---|'.repeat(head.length)}`, ...lines.map((text) => `| ${text} |`)].join('\n')
 }
 
-/** Returns the page with this table in place of the old one. Throws if the page has no place for it. */
+/** Returns the page with this table instead of the old one. Throws if the page has no comment that marks the table. */
 export function inPage(page: string, result: Result): string {
   const [from, to] = [page.indexOf(BEGIN), page.indexOf(END)]
   if (from < 0 || to < from) throw new Error(`Cannot find "${BEGIN}" and "${END}"`)

@@ -1,8 +1,8 @@
 /**
- * The benchmark's result as a picture: a band for each scenario, with a lane for each daemon and a mark for every run,
- * on a logarithmic axis of time. This file decides what is drawn, and how it stays readable in light and dark and on
- * paper. For colour blindness it uses colours of Okabe and Ito, and a shape for each daemon. A pure function of the
- * result.
+ * Draws the benchmark's result: a horizontal band for each scenario, in it a lane for each daemon and a mark for each
+ * run, on a logarithmic time axis. Decided here: what is drawn, and how the picture stays readable on light and dark
+ * screens and on paper. For readers with colour blindness it uses the colours of Okabe and Ito, and another shape for
+ * each daemon. A pure function of the result.
  */
 import type { LineUp } from './accident.ts'
 import { FIGURE_TEXT, figureOf, pointsOf } from './figures.ts'
@@ -15,7 +15,7 @@ export type Excerpt = { readonly intervalMs: number; readonly family: Family }
 
 const WIDTH = 1_000
 const LEFT = 360
-/** Letters of a title, and of the text below it, that fit beside the names of the daemons. */
+/** Number of letters that fit beside the names of the daemons: in a title, and in the smaller text below the title. */
 const [BOLD_LETTERS, LETTERS] = [29, 36]
 const LINE = 15
 const RIGHT = 190
@@ -49,7 +49,7 @@ const NAMES: Readonly<Record<LineUp, string>> = {
   'keepalived+holdfast': 'keepalived + holdfast',
 }
 
-/** Colours of Okabe and Ito. On a dark background their sky blue and orange are light enough. */
+/** CSS rules with the colours of Okabe and Ito. Their sky blue and orange are light enough for a dark background. */
 export const STYLE = `
 text { font-family: system-ui, 'DejaVu Sans', Helvetica, Arial, sans-serif; font-size: 13px; fill: #24292f; }
 .title { font-size: 18px; font-weight: 600; } .quiet { fill: #57606a; font-size: 12px; } .name { font-weight: 600; }
@@ -76,10 +76,13 @@ export function timeText(value: number): string {
   return value < 1_000 ? `${value.toFixed(0)} ms` : `${(value / 1_000).toFixed(1)} s`
 }
 
-/** Returns whether a cell fits on an axis of time. */
+/** Returns true if the figure of the cell is a time, so that it fits on a time axis. */
 const drawable = (cell: CellResult): boolean => figureOf(cell) !== 'takeovers'
 
-/** Returns a mark's place within its lane: neighbours apart, the same in every drawing. */
+/**
+ * Returns the vertical offset of a mark within its lane. Marks of neighbouring runs are apart, and the offset is the
+ * same in every drawing.
+ */
 const jitter = (i: number): number => (((i * 7) % 5) - 2) * 2.2
 
 function remark(cell: CellResult, noisy: number): string {
@@ -121,7 +124,7 @@ function lane(cell: CellResult, y: number): string[] {
   ]
 }
 
-/** Wraps a text at words into lines of at most this many letters. */
+/** Splits a text between words into lines of at most `letters` characters. */
 export function wrapped(text: string, letters: number): string[] {
   const lines: string[] = []
   for (const word of text.split(' ').filter((one) => one !== '')) {
@@ -170,7 +173,7 @@ function band(cells: readonly CellResult[], top: number): string[] {
   ]
 }
 
-/** Returns `undefined` if nothing of that interval and family was measured. */
+/** Returns the SVG text; `undefined` if no cell with that interval and address family was measured. */
 export function picture(result: Result, { intervalMs, family }: Excerpt): string | undefined {
   const cells = result.cells.filter(
     (cell) => cell.intervalMs === intervalMs && cell.family === family && drawable(cell),
@@ -214,7 +217,7 @@ export function picture(result: Result, { intervalMs, family }: Excerpt): string
   )}\n`
 }
 
-/** Returns every interval and family with measurements. */
+/** Returns every combination of interval and address family for which there are measurements. */
 export function excerpts(result: Result): readonly Excerpt[] {
   const keys = new Map(
     result.cells.map(({ intervalMs, family }) => [`${intervalMs} ${family}`, { intervalMs, family }]),

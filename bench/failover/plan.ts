@@ -1,7 +1,7 @@
 /**
- * Which cells are measured how often: those of the command line, or the whole table of docs/performance.md. This file
- * decides the order (daemons in turn, run by run, so that noise affects all), and how long a run will take. Pure. This
- * file does not know what happens in a run.
+ * Plans which cells are measured how often: the cells of the command line, or the whole table of docs/performance.md.
+ * Decided here: the order of the runs (daemons alternate run by run, so that noise affects all alike), and how long a
+ * run will take. Pure. This module does not know what happens in a run.
  */
 import type { Cell, Company, LineUp } from './accident.ts'
 import type { Family } from './observation.ts'
@@ -12,20 +12,21 @@ export type Request = {
   readonly lineUps: readonly LineUp[]
   readonly intervals: readonly number[]
   readonly families: readonly Family[]
-  /** Runs of each cell, and of each cell of 1 s or more. */
+  /** Number of runs of each cell; for cells with an interval of 1 s or more, `slowRuns` runs. */
   readonly runs: number
   readonly slowRuns: number
 }
 
-/** Scenarios of `make bench` without options: an hour. */
+/** Scenarios that `make bench` measures without options. They take an hour. */
 export const USUAL = ['engine', 'group', 'sigterm', 'yield', 'cut', 'equal', 'heal', 'frozen', 'reload'] as const
 
 const ALL: readonly LineUp[] = ['holdfast', 'keepalived', 'frr']
 const TWO: readonly LineUp[] = ['holdfast', 'keepalived']
 
 /**
- * The table of docs/performance.md. 100 ms has all scenarios. 10 ms and 1 s are used if the interval decides, and IPv6
- * if it takes another path of the code. FRR is used if something fails, because holdfast does not replace it.
+ * Returns the cells of the table in docs/performance.md. At an interval of 100 ms every scenario is measured. Intervals
+ * of 10 ms and 1 s are measured if the interval decides the figure. IPv6 is measured if other code runs. FRR is
+ * measured if something fails, because holdfast does not replace FRR.
  */
 export function wholeTable(known: readonly string[], runs = 20, slowRuns = 10): readonly Request[] {
   const starting = (...words: readonly string[]) => known.filter((name) => words.some((word) => name.startsWith(word)))
@@ -33,7 +34,7 @@ export function wholeTable(known: readonly string[], runs = 20, slowRuns = 10): 
   const returns = ['failback', 'frozen', 'heal', 'reload', 'equal', 'partition']
   const fast = { intervals: [100], runs, slowRuns, lineUps: TWO, families: [4] as const }
   const slow = { ...fast, intervals: [1_000] }
-  // Each takes as long as one at 1 s.
+  // Each of these runs takes as long as a run with an interval of 1 s.
   const long = { ...fast, runs: slowRuns }
   const requests: Request[] = [
     { ...fast, scenarios: ['engine', 'sigterm', 'cut'], lineUps: ALL },
@@ -53,7 +54,10 @@ export function wholeTable(known: readonly string[], runs = 20, slowRuns = 10): 
 
 export type Planned = { readonly cell: Cell; readonly runs: number }
 
-/** Returns the cells in the order of a round. If two requests name a cell, the larger number of runs counts. */
+/**
+ * Returns the cells in the order in which one round measures them. If two requests name the same cell, the larger
+ * number of runs counts.
+ */
 export function planned(requests: readonly Request[]): readonly Planned[] {
   const cells = new Map<string, Planned>()
   for (const { scenarios, intervals, families, lineUps, runs, slowRuns } of requests)
@@ -70,8 +74,8 @@ export function planned(requests: readonly Request[]): readonly Planned[] {
 }
 
 /**
- * Divides a round into parts that are measured at the same time, each with at most `labs` runs of similar length that
- * may run together.
+ * Divides the runs of a round into groups that are measured at the same time. A group has at most `labs` runs of
+ * similar length that may run together.
  */
 export function companies(
   round: readonly Planned[],
@@ -93,12 +97,15 @@ export function companies(
   })
 }
 
-/** Milliseconds around the window: namespaces, daemons and a settled Backup before it, the end of all after it. */
+/**
+ * Milliseconds that a run needs besides its measuring window: to create namespaces and start daemons until a Backup has
+ * settled, and to end all processes.
+ */
 const AROUND = 4_500
-/** Milliseconds of a run of unknown length. */
+/** Assumed length in milliseconds of a run whose length is not known. */
 const UNKNOWN = 25_000
 
-/** Returns the median length of earlier runs of this cell, or the expected one, ms. */
+/** Returns the median length of this cell's earlier runs in ms; without an earlier run, the expected length. */
 export function expectedMs({ intervalMs }: Cell, lengthMs: number | undefined, before: readonly RunRecord[]): number {
   const took = before.map(({ tookMs }) => tookMs).sort((a, b) => a - b)
   return took[Math.floor(took.length / 2)] ?? AROUND + 4 * intervalMs + (lengthMs ?? UNKNOWN)

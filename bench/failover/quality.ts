@@ -1,19 +1,25 @@
-/** Quality of the gauge at its test, as values and as text. Pure. This file does not know the test (self-test.ts). */
+/**
+ * Describes how exactly the measuring programs measured a known LAN, as figures and as text. Pure. This module does not
+ * know the test itself (self-test.ts).
+ */
 import type { Punctuality } from './client-record.ts'
 
-/** Milliseconds of observation without an event. */
+/** Milliseconds for which the measuring programs observe a LAN without any event. */
 export const STEADY_MS = 2_000
 
 export type GaugeQuality = Punctuality & {
-  /** Outages that both probers saw: ours minus the demo's, ms. Both ask once a millisecond. */
+  /**
+   * Differences between two measurements of the same outages, in ms: the benchmark's client minus the prober of the
+   * demo. Both send one probe a millisecond.
+   */
   readonly outageDifferencesMs: readonly number[]
-  /** Overlap as the observer saw it, and its least and greatest possible values, ms. */
+  /** Time with two holders as the observer measured it, and the least and greatest time that is possible, in ms. */
   readonly overlapMs: number
   readonly overlapFromMs: number
   readonly overlapToMs: number
 }
 
-/** Returns a sentence for tables and standard error. */
+/** Returns the quality as one sentence, for tables and standard error. */
 export function qualityText(quality: GaugeQuality): string {
   const ms = (value: number) => value.toFixed(2)
   const { outageDifferencesMs: differences, overlapFromMs: from, overlapToMs: to } = quality

@@ -1,6 +1,7 @@
 /**
- * The benchmark's result as Markdown. This file decides what is shown of a cell: each figure beside the other daemon's,
- * and beside what the protocol alone predicts. A pure function of the result.
+ * Writes the result of the failover benchmark as Markdown. Decided here: what is shown of each cell: every figure
+ * beside the other daemon's figure, and beside the time that the VRRP protocol alone predicts. A pure function of the
+ * result.
  */
 import { type BudgetJudgement, budgetJudgements } from './budgets.ts'
 import { besideKeepalived, FIGURE_TEXT, type FigureName, figureOf, pointsOf, ratio } from './figures.ts'

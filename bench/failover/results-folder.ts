@@ -1,7 +1,7 @@
 /**
- * The folder of results: failover.json, and made from it failover.md and one picture for each interval and family, as
- * SVG and PNG. This file decides their names, and that a reader never finds half a file. This file does not know how
- * anything was measured.
+ * Writes the folder of results: failover.json, and from it failover.md and one picture for each interval and address
+ * family, as SVG and PNG. Decided here: the names of the files. A reader never finds an incomplete file. This module
+ * does not know how a figure was measured.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { excerpts, picture } from './picture.ts'
 import { markdown } from './report.ts'
 import { type Result, resultText } from './result.ts'
 
-/** Pixels of a PNG for each of the picture's. */
+/** Pixels of the PNG for each pixel of the SVG, in both directions. */
 const ZOOM = '2'
 
 const at = (folder: string, name: string) => join(folder, name)
@@ -34,12 +34,12 @@ export function writeResult(folder: string, result: Result): void {
   write(at(folder, 'failover.json'), resultText(result))
 }
 
-/** Throws if the page is missing, or has no place for the table. */
+/** Replaces the table in the page. Throws if the page is missing, or has no comment that marks the table. */
 export function renderPage(path: string, result: Result): void {
   write(path, inPage(readFileSync(path, 'utf8'), result))
 }
 
-/** Returns the files that could not be made, with the reason. */
+/** Writes the report and the pictures. Returns the files that could not be made, with the reason. */
 export function render(folder: string, result: Result): readonly string[] {
   mkdirSync(folder, { recursive: true })
   write(at(folder, 'failover.md'), markdown(result))

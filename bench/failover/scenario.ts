@@ -36,11 +36,14 @@ import type { Turn } from './company.ts'
 import { inComposeLab, uncomposed } from './compose-lab.ts'
 import { addressOf, type Observation, prepareFamily, startObservation, vipOf } from './observation.ts'
 
-/** Hosts of the lab: network namespaces, or the containers of docker-compose.yml. */
+/** Kinds of hosts in a lab: network namespaces, or the containers of docker-compose.yml. */
 export const PLACES = ['netns', 'compose'] as const
 export type Where = (typeof PLACES)[number]
 
-/** Milliseconds. Three daemons start slowly on a busy machine, and a run that fails at the start is lost. */
+/**
+ * Longest start of a group in milliseconds. Three daemons start slowly on a busy machine, and a run that fails at its
+ * start is lost.
+ */
 const START = 30_000
 
 const ACCIDENTS: readonly (Accident | Special)[] = [
@@ -60,20 +63,26 @@ function accidentOf({ scenario }: Pick<Cell, 'scenario'>): Accident | Special {
 }
 
 export const titleOf = (scenario: string): string => accidentOf({ scenario }).title
-/** Returns what the protocol alone predicts. The accident comes at a random phase of the advertisement interval. */
+/**
+ * Returns what the VRRP protocol alone predicts for the cell. The accident comes at a random moment between two
+ * advertisements.
+ */
 export const theory = (cell: Cell): Theory => accidentOf(cell).theory(cell)
-/** Returns how long to observe, from the accident on. */
+/** Returns for how many milliseconds the LAN is observed after the accident. */
 export const windowMs = (cell: Cell): number => accidentOf(cell).windowMs(cell)
-/** Milliseconds. Preparing an accident waits for the last announcement of the takeover before, and for a second one. */
+/**
+ * Milliseconds that preparing an accident takes: it waits for the last announcement of the takeover before, and for a
+ * second takeover.
+ */
 const PREPARING = 6_000
-/** Returns the approximate length of a run, without start and end. */
+/** Returns the approximate length of a run in ms, without start and end of the lab. */
 export function lengthMs(cell: Cell): number {
   const accident = accidentOf(cell)
   const prepared = 'measure' in accident || accident.prepare !== undefined
   return (prepared ? PREPARING + 4 * downMs(cell) : 0) + accident.windowMs(cell)
 }
 export const companyOf = (cell: Cell): Company => accidentOf(cell).company ?? ANY
-/** Returns why the cell cannot be measured; `undefined` if it can. */
+/** Returns why the cell cannot be measured; `undefined` if it can be measured. */
 export function unsupported(cell: Cell, where: Where = 'netns'): string | undefined {
   const accident = accidentOf(cell)
   return (where === 'compose' ? uncomposed(cell) : undefined) ?? accident.unsupported?.(cell)
@@ -92,7 +101,7 @@ function plans(lab: LabView, { family, intervalMs }: Cell, { equal, realtime }: 
   }))
 }
 
-/** Resolves when only this node has answered the client for that long. */
+/** Resolves when only the node `name` has answered the client for `forMs` milliseconds. */
 function answers(observation: Observation, name: string, forMs: number, within: number): Promise<true> {
   const steady = () => {
     const last = observation.holders.at(-1)
@@ -112,7 +121,7 @@ function relay(lab: LabView): void {
 
 type Start = (position: number, plan: RouterPlan) => Daemon
 
-/** Runs daemons as programs in the network namespaces of this lab. */
+/** Returns the function that runs daemons as programs in the network namespaces of this lab. */
 const asPrograms =
   (lab: Lab, cell: Cell): Start =>
   (position, plan) =>
@@ -141,7 +150,7 @@ async function happen(accident: Accident, cell: Cell, lab: LabView, startOne: St
   }
 
   const daemons = [start(1)]
-  // Of equals, the first that comes is Active.
+  // Among routers with equal priority, the router that starts first becomes Active.
   if (group.equal === true) await are(daemons, 'Active')
   daemons.push(start(2), start(3))
   const cachedNeighbour = group.freshNeighbour !== true
@@ -150,7 +159,7 @@ async function happen(accident: Accident, cell: Cell, lab: LabView, startOne: St
     await Promise.all(daemons.map((daemon) => daemon.ready(START)))
     await are(daemons, 'Active,Backup,Backup')
     await turn.ready()
-    // A new Backup does not use fastPreempt.
+    // A router that became Backup a moment ago does not use fastPreempt.
     await answers(observation, 'r1', 300 + downMs(cell), within)
     const restart = (position: number): Daemon => {
       const daemon = start(position)
@@ -175,7 +184,10 @@ async function happen(accident: Accident, cell: Cell, lab: LabView, startOne: St
   }
 }
 
-/** Returns the outcome. Starts and ends together with the labs beside it (`turn`). */
+/**
+ * Measures one run of the cell and returns its outcome. The run starts and ends together with the labs that run beside
+ * it (`turn`).
+ */
 export async function measure(cell: Cell, turn: Turn, where: Where = 'netns'): Promise<Outcome> {
   const accident = accidentOf(cell)
   const reason = unsupported(cell, where)

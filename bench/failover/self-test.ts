@@ -1,7 +1,8 @@
 /**
- * Tests the gauge on this machine before the runs, on a LAN without daemons where every event is known. This file
- * decides what is compared. It is the gauge's own punctuality, its outages with those of the demo's prober, and its
- * overlap with the time for which two kernels had the address. This file does not know VRRP.
+ * Tests the measuring programs on this machine before the runs, on a LAN without daemons where the time of every event
+ * is known. Decided here: what is compared. The test compares the programs' own punctuality, the outages with those of
+ * the demo's prober, and the time with two holders with the time for which two kernels had the address. This module
+ * does not know VRRP.
  */
 import { ip } from '../../src/lab/ip.ts'
 import { createLab, type Host } from '../../src/lab/lab.ts'

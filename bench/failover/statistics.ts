@@ -1,4 +1,6 @@
-/** Statistics of a small sample, which must not be smoothed: order statistics only. */
+/**
+ * Computes statistics of a small sample. Only order statistics are used, because a smoothed figure was never measured.
+ */
 
 export type Spread = {
   readonly count: number
@@ -9,7 +11,10 @@ export type Spread = {
   readonly max: number
 }
 
-/** Nearest rank, so that every figure was measured. The median of an even count is the lower middle. */
+/**
+ * Returns the value at the nearest rank, so that the returned value was measured. The median of an even number of
+ * values is the lower one in the middle.
+ */
 function atRank(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN
 }

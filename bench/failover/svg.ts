@@ -1,6 +1,6 @@
 /**
- * The shapes that a picture needs, as SVG text. This file decides how text is escaped and numbers are written. Pure.
- * This file does not know what is drawn.
+ * Writes the shapes of a picture as SVG text. Decided here: how texts are escaped and numbers are written. Pure. This
+ * module does not know what is drawn.
  */
 type Attributes = Readonly<Record<string, string | number | undefined>>
 
@@ -23,7 +23,7 @@ export const label = (x: number, y: number, text: string, attributes: Attributes
 export const segment = (x1: number, y1: number, x2: number, y2: number, attributes: Attributes = {}): string =>
   element('line', { x1, y1, x2, y2, ...attributes })
 
-/** Shapes differ, so that a daemon is not known by its colour alone. */
+/** Shape of a daemon's marks. Each daemon has another shape, so that colour is not the only difference. */
 export type Shape = 'circle' | 'square' | 'triangle' | 'diamond' | 'cross'
 
 export function mark(shape: Shape, x: number, y: number, r: number, attributes: Attributes = {}): string {

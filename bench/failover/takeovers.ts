@@ -1,19 +1,22 @@
 /**
- * How often a router took over, from the wire: one series of its advertisements is one takeover. This file decides
- * where one series ends and the next begins. The router was silent for longer than an Active is, and a better router
- * had advertised; silence alone may be a machine that stalls. This file also decides whether the wire had the missed
- * advertisements. Pure. This file does not know what was done to the wire.
+ * Counts how often a router took over, from the packets on the wire: one series of the router's advertisements is one
+ * takeover. Decided here: where a series ends. Before a new series, the router was silent for longer than an Active is,
+ * and a router of higher priority had advertised. Silence alone may be a stalled machine. Also decided here: whether
+ * the advertisements that a Backup missed were on the wire. Pure. This module does not know what was done to the wire.
  */
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
 
 export type Advertisement = { readonly atMs: number; readonly source: string; readonly priority: number }
 
-/** Intervals. Two takeovers of one router are more than three apart, two advertisements of an Active one. */
+/**
+ * Advertisement_Intervals. Two takeovers of one router are more than three intervals apart, two advertisements of an
+ * Active are one interval apart.
+ */
 const SEPARATE = 2.5
 
 export type Takeover = { readonly atMs: number; readonly source: string; readonly priority: number }
 
-/** Returns the takeovers of all routers but `holder`, in the order of their times. */
+/** Returns the takeovers of all routers except `holder`, in the order of time. */
 export function takeoversIn(
   advertisements: readonly Advertisement[],
   holder: string,
@@ -33,16 +36,20 @@ export function takeoversIn(
 }
 
 /**
- * Share of an interval. The last received advertisement is no part of the silence after it, even with a slightly late
- * date.
+ * Share of an Advertisement_Interval. The advertisement that a Backup received last is not part of the silence after
+ * it, even if its time stamp is slightly late.
  */
 const LAST_HEARD = 0.1
-/** Advertisements that a Backup misses without any delay (expectedTakeovers). */
+/**
+ * Number of advertisements in a row that a Backup misses before it takes over (expectedTakeovers), if nothing is
+ * delayed.
+ */
 const MISSED = 3
 
 /**
- * Returns before how many takeovers the holder itself had sent fewer than three advertisements in the Backup's
- * Active_Down_Interval. There the machine, not the loss alone, made it silent.
+ * Returns the number of takeovers before which the holder itself had sent fewer than three advertisements within the
+ * Backup's Active_Down_Interval. In these cases the machine delayed the holder, and the loss of advertisements was not
+ * the only cause.
  */
 export function lateHolders(
   takeovers: readonly Takeover[],
@@ -58,8 +65,9 @@ export function lateHolders(
 }
 
 /**
- * Returns the expected number if each listener misses a `share` of the advertisements independently. A Backup takes
- * over when it misses three in a row, because Active_Down_Interval is between three and four intervals.
+ * Returns the expected number of takeovers if each receiver misses a `share` of the advertisements independently. A
+ * Backup takes over when it misses three advertisements in a row, because Active_Down_Interval is between three and
+ * four intervals.
  */
 export function expectedTakeovers(share: number, backups: number, windowMs: number, intervalMs: number): number {
   return backups * (windowMs / intervalMs) * share ** 3 * (1 - share)

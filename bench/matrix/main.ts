@@ -1,8 +1,8 @@
 /**
- * `npm run bench:matrix`: runs groups of holdfast, of keepalived and of both, all with keepalived's file, through the
- * events of docs/mixed-groups.md, each cell on a LAN of its own. This file decides how many cells run beside each
- * other, and the comparison: keepalived's figure for the same event, in the same run. Exit status 1 if that was
- * exceeded.
+ * Runs `npm run bench:matrix`: groups of holdfast nodes, of keepalived nodes and of both go through the events of
+ * docs/mixed-groups.md. All nodes read a keepalived file, and each cell has a LAN of its own. Decided here: how many
+ * cells run at the same time. Each figure is compared with keepalived's figure for the same event in the same run. The
+ * exit status is 1 if a figure exceeds keepalived's.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs'

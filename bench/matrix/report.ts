@@ -1,6 +1,7 @@
 /**
- * The matrix as a table: a row for each event, a column for each kind of group, over its four transports and families.
- * This file decides what counts as exceeded. This file does not know how it was measured.
+ * Writes the matrix as a table: one row for each event, one column for each kind of group, over the four combinations
+ * of transport and address family. Decided here: when a figure exceeds keepalived's. This module does not know how a
+ * figure was measured.
  */
 import { type Cell, LINE_UPS, type LineUp, type Measured } from '../../test/support/group-events.ts'
 
@@ -14,16 +15,20 @@ export type Machine = {
 }
 
 /**
- * Milliseconds. Nodes are asked every 10 ms, and processes start late on a busy machine. Only longer waits exceed this.
+ * Milliseconds by which a figure may exceed keepalived's. Nodes are asked every 10 ms, and processes start late on a
+ * busy machine.
  */
 const TOLERANCE = 100
 /**
- * Milliseconds with two holders, at least one of them a holdfast. Among holdfasts only a leaving one's hand-over is
- * allowed.
+ * Milliseconds for which two nodes may be holders together if at least one of them runs holdfast. Among holdfast nodes,
+ * only the hand-over of a leaving node may cause this.
  */
 const SEVERAL = 20
 
-/** Whether an Active dies right after its advertisement or right before is chance. */
+/**
+ * Returns the milliseconds by which a killed Active's figure may differ: chance decides whether the Active dies right
+ * before or right after an advertisement.
+ */
 const phase = ({ event }: Measured, { row }: Cell) => (event.startsWith('SIGKILL') ? row.intervalMs : 0)
 
 const rowName = ({ row }: Cell) => `${row.family === 'ipv4' ? 'v2 IPv4' : 'v3 IPv6'} ${row.transport}`

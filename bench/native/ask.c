@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The observer: asks all hosts once a tick which of them has the address, and records every answer and every
- * announcement with its MAC. native/common/who-has.c decides what an answer is. Does not know which node a MAC belongs
- * to.
+ * Runs the observer: asks all hosts once a tick which of them has the virtual address (ARP or NDP). It records every
+ * answer and every announcement with its MAC address. native/common/who-has.c decides what an answer is. This program
+ * does not know which node has which MAC address.
  */
 #include "gauge.h"
 
@@ -40,11 +40,11 @@ int ask(const char *interface, const char *address, nanos interval) {
   note(KIND_BEGIN, fifo ? 1 : 0, 0, began, interval);
   for (;;) {
     if (poll(watched, 2, 100) < 0 && errno != EINTR) fail("poll");
-    /* Answers that have come belong to the question before. */
+    /* Answers that have arrived by now belong to the question before this one. */
     take_answers(&question);
     if (watched[1].revents != 0) close_journal();
     const uint64_t ticked = read_ticks(watched[0].fd);
-    const nanos first = due + interval; /* missed ticks are those after this one */
+    const nanos first = due + interval; /* ticks after this one were missed */
     due += (nanos)ticked * interval;
     if (ticked > 0) {
       const nanos at = now();

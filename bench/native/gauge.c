@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The gauge of the benchmark: a service, a client that probes it, and an observer that asks which hosts have an
- * address. They only record what they see and when. client-record.ts and observer-record.ts in bench/failover decide
- * what it means. Decided here: SCHED_FIFO if it is permitted. Does not know VRRP. Compiled when the benchmark starts
- * (bench/failover/gauge.ts). It is no part of the product, but uses native/common/instrument.c and who-has.c.
+ * Main program of the benchmark's measuring programs (the gauge): a service, a client that probes it, and an observer
+ * that asks which hosts have an address. They only record what they see and when. client-record.ts and
+ * observer-record.ts in bench/failover interpret the records. Decided here: the programs use SCHED_FIFO if the kernel
+ * permits it. This file does not know VRRP. The benchmark compiles the programs at its start (bench/failover/gauge.ts).
+ * They are not part of the product, but use native/common/instrument.c and who-has.c.
  */
 #include "gauge.h"
 
@@ -25,8 +26,8 @@ void wrong_usage(void) {
 }
 
 /*
- * Sets a priority above the daemons that ask for real-time priority. Without it the kernel may be 50 µs late on
- * purpose. With it, no page has to be loaded between two probes.
+ * Sets a real-time priority above that of the measured daemons, and locks the memory. Without real-time priority, the
+ * kernel may delay a timer by 50 µs on purpose. With locked memory, no page has to be loaded between two probes.
  */
 bool stay_awake(void) {
   (void)prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts that the gauge's programs share beside native/common/instrument.h: the record of what was seen. Decided here:
- * the layout of a record, which bench/failover/journal.ts reads. Does not know what is measured.
+ * Declares what the measuring programs share besides native/common/instrument.h: the record of an observation. Decided
+ * here: the layout of a record, which bench/failover/journal.ts reads. This file does not know what is measured.
  */
 #ifndef GAUGE_H
 #define GAUGE_H
@@ -26,20 +26,20 @@ struct record {
   nanos other;
 };
 
-/* A probe, and with `number` the answer to it. */
+/* A probe of the client; with `number` set, the service's answer to that probe. */
 struct datagram {
   uint64_t sequence;
   uint64_t number;
 };
 
 /* gauge.c */
-/* Returns true with SCHED_FIFO. */
+/* Asks the kernel for SCHED_FIFO; returns true if this process has it. */
 bool stay_awake(void);
 
 /* journal.c */
 void open_journal(void);
 void note(enum kind kind, uint32_t number, uint64_t value, nanos at, nanos other);
-/* Writes the collected records, at most every 20 ms. Never waits for the reader. */
+/* Writes the collected records to standard output, at most once in 20 ms. Never waits for the reader of the output. */
 void hand_on(nanos time);
 void close_journal(void) __attribute__((noreturn));
 

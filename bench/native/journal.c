@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes what was seen as records to standard output. Decided here: a slow reader costs memory, then records (counted
- * in the end record), but never delays a probe. Does not know the meaning of the records.
+ * Writes the observations as records to standard output. Decided here: if the reader is slow, this process first uses
+ * more memory, then drops records (the record KIND_END has their number), but never delays a probe. This file does not
+ * know the meaning of the records.
  */
 #include "gauge.h"
 
@@ -12,19 +13,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ROOM ((size_t)8 << 20) /* two minutes of probes */
+#define ROOM ((size_t)8 << 20) /* enough bytes for two minutes of probes */
 #define EVERY_NS 20000000ll
 #define PATIENCE_MS 2000
 
 static unsigned char *buffer;
-static size_t first, used; /* a ring of bytes */
+static size_t first, used; /* ring buffer of bytes: position of the first byte, number of used bytes */
 static uint64_t dropped;
 static nanos handed_on_at;
 
 void open_journal(void) {
   buffer = malloc(ROOM);
   if (buffer == NULL) fail("get memory");
-  memset(buffer, 0, ROOM); /* prevents page faults between two probes */
+  memset(buffer, 0, ROOM); /* touches every page now, so that no page fault delays a later probe */
   const int flags = fcntl(STDOUT_FILENO, F_GETFL);
   if (flags < 0 || fcntl(STDOUT_FILENO, F_SETFL, flags | O_NONBLOCK) != 0) fail("prepare standard output");
 }
@@ -35,7 +36,10 @@ void note(enum kind kind, uint32_t number, uint64_t value, nanos at, nanos other
     dropped++;
     return;
   }
-  /* ROOM is a multiple of a record's size and only whole records are added, so no record is split at the end. */
+  /*
+   * ROOM is a multiple of a record's size, and only complete records are added. So no record is split at the end of the
+   * ring buffer.
+   */
   memcpy(buffer + (first + used) % ROOM, &record, sizeof record);
   used += sizeof record;
 }
@@ -45,7 +49,7 @@ static bool write_some(void) {
   const ssize_t written = write(STDOUT_FILENO, buffer + first, length);
   if (written < 0) {
     if (errno == EAGAIN || errno == EINTR) return false;
-    exit(EXIT_FAILURE); /* without a reader there is nothing left to do */
+    exit(EXIT_FAILURE); /* the reader of the records has ended, so this process has no purpose left */
   }
   first = (first + (size_t)written) % ROOM;
   used -= (size_t)written;

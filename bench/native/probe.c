@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The client: sends one datagram a tick to the virtual address, and records when the kernel received the answer of
- * which node. Decided here: with `fresh` the neighbour entry is removed before each probe, so that every probe has to
- * resolve the address again. Does not know losses and gaps, nor which node should answer: those are read out of the
- * records.
+ * Runs the client: sends one datagram a tick to the virtual address, and records which node answered and when the
+ * kernel received that answer. Decided here: with the option `fresh`, the neighbour entry is removed before each probe,
+ * so that the kernel has to resolve the address again. This program does not know losses and gaps, nor which node
+ * should answer: those are computed from the records.
  */
 #include "gauge.h"
 
@@ -19,7 +19,7 @@
 
 #define LAST_ANSWERS_NS 200000000ll
 
-/* RTM_DELNEIGH of the target, made once. */
+/* Netlink message RTM_DELNEIGH that removes the neighbour entry of the target; built once. */
 struct forget {
   struct nlmsghdr header;
   struct ndmsg neighbour;
@@ -50,7 +50,7 @@ static int open_forget(const char *interface, const struct sockaddr_storage *tar
 static void forget_neighbour(int fd, const struct forget *request) {
   char refused[256];
   (void)send(fd, request, request->header.nlmsg_len, MSG_DONTWAIT);
-  /* A missing entry is reported, and is no error. */
+  /* If the neighbour entry is missing, the kernel reports that, and it is no error. */
   while (recv(fd, refused, sizeof refused, MSG_DONTWAIT | MSG_TRUNC) > 0) continue;
 }
 
@@ -58,7 +58,10 @@ static void take_replies(int fd, const struct sockaddr_storage *target) {
   struct packet packet;
   for (int i = 0; i < DRAIN_MAX && receive_packet(fd, &packet); i++) {
     struct datagram datagram;
-    /* Only the address that was asked may answer: an answer from another one would hide a broken service. */
+    /*
+     * Only an answer from the address that was probed counts. An answer from another address would hide a broken
+     * service.
+     */
     if (packet.length != sizeof datagram || !is_same_address(&packet.from, target)) continue;
     memcpy(&datagram, packet.bytes, sizeof datagram);
     note(KIND_REPLY, (uint32_t)datagram.number, datagram.sequence, packet.at, packet.read_at);
@@ -74,12 +77,12 @@ int probe(const char *address, const char *port, nanos interval, const char *fre
   const bool fifo = stay_awake();
   const int signals = open_end_signals();
   const nanos began = now();
-  nanos ended = INT64_MAX; /* no probes are sent after this time */
+  nanos ended = INT64_MAX; /* time in ns after which no probe is sent */
   struct datagram datagram = {0, 0};
   nanos due = began;
   /*
-   * Replies wait for the next tick. The kernel records when they came, and each wake-up costs CPU time that a daemon
-   * may need.
+   * Replies wait in the socket until the next tick. The kernel records when each reply arrived, and each wake-up costs
+   * CPU time that a daemon may need.
    */
   struct pollfd watched[2] = {{.fd = open_ticks(began + interval, interval), .events = POLLIN, .revents = 0},
                               {.fd = signals, .events = POLLIN, .revents = 0}};
@@ -87,14 +90,17 @@ int probe(const char *address, const char *port, nanos interval, const char *fre
   for (;;) {
     if (poll(watched, 2, 100) < 0 && errno != EINTR) fail("poll");
     const uint64_t ticked = read_ticks(watched[0].fd);
-    const nanos first = due + interval; /* missed ticks are those after this one */
+    const nanos first = due + interval; /* ticks after this one were missed */
     due += (nanos)ticked * interval;
     if (ticked > 0 && ended == INT64_MAX) {
       if (forgetting >= 0) forget_neighbour(forgetting, &request);
       const nanos at = now();
       const ssize_t sent = sendto(fd, &datagram, sizeof datagram, MSG_DONTWAIT | MSG_NOSIGNAL,
                                   (const struct sockaddr *)&target, length);
-      /* Unreachable, for instance: the probe is lost, as a client would see it. */
+      /*
+       * The kernel refuses the probe, for example because the address is unreachable. The probe is lost, as for any
+       * client.
+       */
       note(KIND_SENT, sent < 0 ? (uint32_t)errno : 0, datagram.sequence++, at, first);
     }
     take_replies(fd, &target);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The service behind the virtual address: answers each datagram, from the address that it was sent to, with its
- * sequence and this node's number. Does not know which node should have the address. If the kernel has lost it, silence
- * is the right answer.
+ * Runs the service behind the virtual address: answers each datagram from the address to which it was sent, with the
+ * datagram's sequence number and this node's number. This program does not know which node should have the address. If
+ * the kernel has lost the address, no answer is sent, which is right.
  */
 #include "gauge.h"
 
@@ -30,7 +30,10 @@ int respond(uint32_t number, const char *port) {
     const int fd = open_service(any[i], port);
     if (fd >= 0) watched[count++] = (struct pollfd){.fd = fd, .events = POLLIN, .revents = 0};
   }
-  /* A service that is not scheduled for milliseconds would answer late, for an address that has moved. */
+  /*
+   * If the kernel did not schedule this service for milliseconds, its late answer would count for an address that has
+   * moved.
+   */
   note(KIND_BEGIN, stay_awake() ? 1 : 0, number, now(), 0);
   hand_on(now());
   for (;;) {

@@ -1,6 +1,7 @@
 /**
- * Namespaces without a bridge, joined by a cable, for tests of one process and one link. This file decides their
- * addresses. All of them are removed by removeAll(), or when this process ends.
+ * Creates network namespaces that are joined by one cable instead of a bridge, for tests of one process and one link.
+ * Decided here: the addresses at both ends of the cable. All namespaces are removed by removeAll(), or when this
+ * process ends.
  */
 import { ip } from './ip.ts'
 import { type Ended, JsonProcess, type Said } from './json-process.ts'
@@ -14,17 +15,21 @@ export function namespaces(): Namespaces {
   return made
 }
 
-/** Link-local addresses are usable immediately: these tests are not about duplicate address detection. */
+/**
+ * Creates a network namespace and returns its name. Its link-local addresses are usable immediately, because these
+ * tests are not about duplicate address detection.
+ */
 export const makeNamespace = (): string => namespaces().add()
 
-/** Removes all namespaces and ends the processes in them. Idempotent. */
+/** Removes all namespaces that this module has created, and ends the processes in them. Idempotent. */
 export function removeAll(): void {
   made?.destroy()
   made = undefined
 }
 
 /**
- * Joins two namespaces by eth0, index 7, on both sides: 198.51.100.1 and fe80::1 on the left, .2 and ::2 on the right.
+ * Joins two network namespaces by a cable. Both ends are named eth0 and have interface index 7. The left end has
+ * 198.51.100.1 and fe80::1, the right end 198.51.100.2 and fe80::2.
  */
 export function cable(left: string, right: string): void {
   ip(left, `link add eth0 index 7 type veth peer name eth0 index 7 netns ${right}`)
@@ -42,7 +47,7 @@ export function cable(left: string, right: string): void {
   }
 }
 
-/** A process in one of the namespaces. */
+/** A process in one of the network namespaces that reads and writes lines of JSON. */
 export class Talker extends JsonProcess {
   constructor(namespace: string, argv: readonly string[], take?: (line: Said) => void) {
     super(namespaces(), namespace, argv, take)

@@ -1,16 +1,16 @@
-/** Runs commands of the system to their end. */
+/** Runs commands of the operating system and waits for their end. */
 import { execFileSync } from 'node:child_process'
 import { defined } from '../base/defined.ts'
 import { messageOf } from '../base/message-of.ts'
 
-/** Returns what the command wrote to its standard error, or why it could not run. */
+/** Returns why a command failed: the text of its standard error, or the reason why it could not be started. */
 function reasonOf(error: unknown): string {
   if (error instanceof Error && 'stderr' in error && String(error.stderr).trim() !== '')
     return String(error.stderr).trim()
   return messageOf(error)
 }
 
-/** Returns the standard output of a command; throws with its standard error when the command fails. */
+/** Runs a command and returns its standard output. Throws with its standard error if the command fails. */
 export function run(argv: readonly string[], input?: string): string {
   const [file = '', ...rest] = argv
   try {

@@ -1,16 +1,17 @@
 /**
- * A cut that heals at a given frame instead of a given time. The bridge drops everything from and to a host until that
- * host sends the first frame of a kind, and passes that one. So a rare order of packets at a heal happens every time.
- * This file decides the nftables rules at the host's port. This file does not know what follows.
+ * Cuts a host off until the host sends a given kind of frame, instead of until a given time. Until then, the bridge
+ * drops every frame from and to the host. The first frame of that kind passes, and so does every frame after it. This
+ * makes a rare order of packets at the end of a cut happen every time. Decided here: the nftables rules at the host's
+ * bridge port. This module does not know what happens after the cut.
  */
 import { run } from './command.ts'
 import { nft } from './ip.ts'
 import type { Host, Lab } from './lab.ts'
 
-/** Frames that open the gate, as nftables matches them on the way into the bridge. */
+/** Frames that end the cut, as nftables matches them on their way into the bridge. */
 export const ADVERTISEMENT = { ipv4: 'ip protocol 112', ipv6: 'ip6 nexthdr 112' } as const
 
-/** An ARP probe: its sender has no address. */
+/** An ARP probe, as nftables matches it: its sender address is 0.0.0.0. */
 export const PROBE = 'arp saddr ip 0.0.0.0'
 
 export class Gate {
@@ -24,12 +25,15 @@ export class Gate {
     this.#table = `netdev gate-${host.name}`
   }
 
-  /** Drops all frames between the host and the LAN, in both directions. */
+  /** Drops every frame from and to the host. */
   shut(): void {
     this.#load('', '')
   }
 
-  /** From the first such frame on, everything passes in both directions, except `lost` on its way from the host. */
+  /**
+   * Waits for the first frame that matches `frame`. From that frame on, every frame passes in both directions, except
+   * frames from the host that match `lost`.
+   */
   opensWith(frame: string, lost?: string): void {
     this.#load(`${frame} update @open { meta mark } accept`, lost === undefined ? '' : `${lost} drop`)
   }
@@ -39,14 +43,14 @@ export class Gate {
     return run(['ip', 'netns', 'exec', this.#lab.bridge, ...argv]).includes('elements')
   }
 
-  /** Removes the rules: the cable is as before the cut. */
+  /** Removes the nftables rules, so that the host's cable works as before the cut. */
   remove(): void {
     this.#nft(`table ${this.#table}\ndelete table ${this.#table}\n`)
   }
 
   #load(opening: string, losing: string): void {
     const { port } = this.#host
-    // No frame has a mark here. The set says whether the gate is open.
+    // No frame has a packet mark here. The nftables set contains the mark 0 as soon as the gate is open.
     this.#nft(`table ${this.#table}
 delete table ${this.#table}
 table ${this.#table} {

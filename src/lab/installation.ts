@@ -1,9 +1,12 @@
-/** Where this package is installed, and the paths of its programs that a lab starts. */
+/** Finds the folder in which this package is installed, and the paths of the programs that a lab starts. */
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { arch } from 'node:process'
 
-/** Returns the root of the package, from src, dist or a build of them. The bundle has a package.json of its own. */
+/**
+ * Returns the root folder of the package, for a caller in src, in dist or in a build of them. The bundle has a
+ * package.json of its own, which is not the root.
+ */
 export function packageRoot(): string {
   let directory = import.meta.dirname
   while (!existsSync(join(directory, 'bin', 'holdfast')) && dirname(directory) !== directory)
@@ -11,7 +14,7 @@ export function packageRoot(): string {
   return directory
 }
 
-/** Returns the path of `holdfast` in this package. */
+/** Returns the path of the program `holdfast` in this package. */
 export const holdfastProgram = (): string => join(packageRoot(), 'bin', 'holdfast')
 
 export function probePath(): string {

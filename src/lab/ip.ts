@@ -1,4 +1,4 @@
-/** iproute2 and nftables in one namespace of a lab. `where` is a host, or the name of a namespace. */
+/** Runs iproute2 and nftables in one network namespace of a lab. `where` is a host, or the name of a namespace. */
 import { run } from './command.ts'
 
 export type Where = string | { readonly namespace: string }
@@ -17,7 +17,7 @@ export function ip(where: Where, ...commands: readonly string[]): string {
   return run([...there, '-batch', '-'], commands.map((line) => `${line}\n`).join(''))
 }
 
-/** An address as `ip -json address show` describes it; flags such as `deprecated` are there only when they are set. */
+/** An address as `ip -json address show` prints it. A flag such as `deprecated` is a field only while it is set. */
 export type ShownAddress = {
   readonly family: string
   readonly local: string
@@ -26,18 +26,18 @@ export type ShownAddress = {
   readonly [field: string]: unknown
 }
 
-/** A link as `ip -json address show` describes it. */
+/** A network interface as `ip -json address show` prints it. */
 export type ShownLink = {
   readonly ifname: string
   readonly ifindex: number
   readonly address: string
   readonly flags: readonly string[]
-  /** Interface index of the other end of a veth. */
+  /** Interface index of the other end of a veth cable; absent for another kind of interface. */
   readonly link_index?: number
   readonly addr_info?: readonly ShownAddress[]
 }
 
-/** All links of the namespace, each with its addresses. */
+/** Returns all network interfaces of the namespace, each with its addresses. */
 export function linksOf(where: Where): readonly ShownLink[] {
   return JSON.parse(ip(where, '-json address show'))
 }
@@ -50,20 +50,20 @@ export function linkOf(where: Where, name = 'eth0'): ShownLink {
 
 export const macOf = (where: Where, link?: string): string => linkOf(where, link).address
 
-/** IPv4 and IPv6 addresses of the link. */
+/** Returns the IPv4 and IPv6 addresses of the interface `link`; without `link`, those of all interfaces. */
 export const shownAddresses = (where: Where, link?: string): readonly ShownAddress[] =>
   linkOf(where, link).addr_info ?? []
 
-/** Returns the IPv4 and IPv6 addresses of the link as `address/length`. */
+/** Returns the addresses of the interface `link` as `address/length`; without `link`, those of all interfaces. */
 export const addressesOf = (where: Where, link?: string): string[] =>
   shownAddresses(where, link).map(({ local, prefixlen }) => `${local}/${prefixlen}`)
 
-/** Returns what a program prints that runs in the namespace. */
+/** Runs a program in the namespace and returns its standard output. */
 export function inside(where: Where, argv: readonly string[], input?: string): string {
   return run(['ip', 'netns', 'exec', namespaceOf(where), ...argv], input)
 }
 
-/** Loads rules into the packet filter of the namespace: what `nft -f` reads. */
+/** Loads rules into the packet filter of the namespace. `rules` is the text that `nft -f` reads. */
 export function nft(where: Where, rules: string): string {
   return inside(where, ['nft', '-f', '-'], rules)
 }

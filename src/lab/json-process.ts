@@ -1,6 +1,7 @@
 /**
- * A process in a namespace that reads and writes JSON, one object a line, on standard input and output. This file
- * decides how to send to it and wait for it. This file does not know the messages.
+ * Runs a process in a network namespace that reads JSON objects from standard input and writes JSON objects to standard
+ * output, one object a line. Decided here: how an object is sent to the process, and how a test waits for one of its
+ * lines. This module does not know the meaning of the objects.
  */
 import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -19,7 +20,7 @@ export class JsonProcess {
   readonly #child: ChildProcess
   readonly #name: string
 
-  /** Starts the process. `take` is called with each line of its standard output. */
+  /** Starts the process. `take` is called with each line that the process writes to its standard output. */
   constructor(site: Site, where: Where, argv: readonly string[], take: (line: Said) => void = () => {}) {
     this.#name = argv.slice(-2).join(' ')
     this.#child = site.spawn(where, argv, { stdio: ['pipe', 'pipe', 'pipe'] })
@@ -31,14 +32,14 @@ export class JsonProcess {
       take(line)
     })
     createInterface({ input: stderr }).on('line', (text) => this.stderr.push(text))
-    // A message to a process that has ended is lost, as on any pipe.
+    // A message to a process that has ended is lost without an error, as on any pipe.
     this.#child.stdin?.on('error', () => {})
     this.ended = new Promise((resolve) => {
       this.#child.once('close', (code, signal) => resolve({ code, signal }))
     })
   }
 
-  /** `ip netns exec` becomes the program, so this is the program's process. */
+  /** Process number of the program: `ip netns exec` replaces itself with the program it starts. */
   get pid(): number {
     return this.#child.pid ?? 0
   }
@@ -56,7 +57,10 @@ export class JsonProcess {
     this.#child.kill(signal)
   }
 
-  /** Resolves with the first line that `holds`, an earlier one too. */
+  /**
+   * Resolves with the first line of the process for which `holds` returns true; earlier lines count too. Throws after
+   * `within` ms.
+   */
   async line(expected: string, holds: (line: Said) => boolean, within = 10_000): Promise<Said> {
     const sight = () => ({
       ...this.#end,

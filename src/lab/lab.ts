@@ -1,6 +1,7 @@
 /**
- * A lab: routers, a client and an observer on one bridge, and the accidents of a cable. This file decides names and
- * addresses, and that no exit path leaves anything behind, even if the run is killed. This file does not know daemons.
+ * Builds a lab: routers, a client and an observer on one bridge. Its functions make faults of a cable. Decided here:
+ * names and addresses. However this process ends, even if it is killed, the lab's namespaces are removed. This module
+ * does not know daemons.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -16,46 +17,56 @@ import { eventually, monotonicMs } from './wait.ts'
 export type { Host } from './network.ts'
 
 export type LabOptions = {
-  /** Number of routers: r1, r2, … have the addresses 10.77.0.11, 10.77.0.12, … */
+  /** Number of routers. They are named r1, r2, …, with the addresses 10.77.0.11, 10.77.0.12, … */
   readonly routers: number
   /** Names of further hosts, with the addresses 10.77.0.2 and up. */
   readonly clients?: readonly string[]
-  /** True if every host also has an address of fd00:77::/64, which ends like its IPv4 address. */
+  /** True to give every host an address of fd00:77::/64 too, which ends like the host's IPv4 address. */
   readonly ipv6?: boolean
 }
 
-/** Program that tests start. HOLDFAST_BIN names another build than this one. */
+/**
+ * Path of the holdfast program that tests start. The environment variable HOLDFAST_BIN names another build than this
+ * one.
+ */
 export const HOLDFAST = process.env.HOLDFAST_BIN ?? holdfastProgram()
 export const LAB_VIP = '10.77.0.100'
 export const LAB_VIP6 = 'fd00:77::100'
 const PREFIX = 'hflab'
-/** Folder in which the directories of labs stay, to study a failed run. If unset, they are removed. */
+/**
+ * Folder in which the files of labs are stored, to study a failed run. `undefined`: the files are removed with the lab.
+ */
 export const KEPT = process.env.HOLDFAST_LAB_KEEP
-/** Frames of the routers to each other and to all. The stored capture has no requests of clients. */
+/**
+ * Capture filter for the frames that routers send to each other and to all hosts. The stored capture does not contain
+ * the requests of clients.
+ */
 const KEPT_FRAMES =
   'ip proto 112 or ip6 proto 112 or (arp and arp[14:4] = arp[24:4]) or (ip6 multicast and icmp6 and ip6[40] = 136)'
 let created = 0
 
-/** Returns a name that no other lab on this machine has. The first call removes the leftovers of dead processes. */
+/**
+ * Returns a name prefix that no other lab on this machine has. The first call removes what ended processes have left.
+ */
 function nextPrefix(): string {
   if (created === 0) sweepLeftovers(PREFIX)
   created += 1
   return `${PREFIX}${process.pid}x${created}`
 }
 
-/** Builds a lab that is removed when this process ends, in whichever way. */
+/** Builds a lab that is removed when this process ends, however it ends. */
 export function createLab(options: LabOptions): Lab {
   return new Lab(nextPrefix(), options)
 }
 
-/** Returns namespaces without any link between them, which are removed when this process ends. */
+/** Returns a set of network namespaces without any cable between them. They are removed when this process ends. */
 export function createNamespaces(): Namespaces {
   const namespaces = new Namespaces(nextPrefix())
   cleanUpAtEnd(() => namespaces.destroy())
   return namespaces
 }
 
-/** The part of a lab that does not depend on what its hosts are. */
+/** The functions of a lab that do not depend on what its hosts are: network namespaces or containers. */
 export type LabView = Pick<
   Lab,
   | 'routers'
@@ -79,9 +90,12 @@ export type LabView = Pick<
 export class Lab extends Network {
   readonly routers: readonly Host[]
   readonly client: Host
-  /** Folder of configuration, captures and stored logs. It is removed with the lab unless HOLDFAST_LAB_KEEP is set. */
+  /**
+   * Folder for the lab's configuration files, captures and logs. It is removed with the lab unless HOLDFAST_LAB_KEEP is
+   * set.
+   */
   readonly directory: string
-  /** Folder of the processes' logs; `undefined` if they are not stored. */
+  /** Folder in which the logs of the lab's processes are stored; `undefined` if they are not stored. */
   readonly logs: string | undefined
   readonly program = HOLDFAST
   readonly #wire: ChildProcess
@@ -99,7 +113,7 @@ export class Lab extends Network {
     if (KEPT !== undefined) mkdirSync(KEPT, { recursive: true })
     this.directory = mkdtempSync(join(KEPT ?? tmpdir(), `${prefix}-`))
     this.logs = KEPT === undefined ? undefined : this.directory
-    // One process that waits for commands, so that an accident happens without the delay of a process start.
+    // One `ip` process waits for commands, so that a fault happens without the delay of a process start.
     this.#wire = spawn('ip', ['-n', this.bridge, '-force', '-batch', '-'], {
       stdio: ['pipe', 'ignore', 'inherit'],
       detached: true,
@@ -108,14 +122,16 @@ export class Lab extends Network {
     if (KEPT !== undefined) this.#keepWire()
   }
 
-  /** Captures frames at the routers' ports, because the bridge itself does not receive unicast. */
+  /**
+   * Captures at the bridge ports of the routers, because the bridge interface itself does not receive unicast frames.
+   */
   #keepWire(): void {
     const ports = this.routers.flatMap(({ port }) => ['-i', port, '-f', KEPT_FRAMES])
     const argv = ['dumpcap', '-q', ...ports, '-w', join(this.directory, 'wire.pcapng')]
     this.spawn(this.bridge, argv, { stdio: 'ignore' })
   }
 
-  /** Returns the router at position 1, 2, …. */
+  /** Returns the router at position 1, 2, … (r1, r2, …). */
   router(position: number): Host {
     const host = this.routers[position - 1]
     if (host === undefined) throw new Error(`Cannot find router ${position}: have ${this.routers.length}`)
@@ -130,9 +146,9 @@ export class Lab extends Network {
   }
 
   /**
-   * Cuts the path in silence: the bridge port drops everything in both directions, and the carrier stays. It uses the
-   * state listening (1): without STP the kernel returns a blocking port, and after a notification a disabled one, to
-   * forwarding.
+   * Cuts a host off without loss of carrier: its bridge port drops every frame in both directions. Returns the time in
+   * ms. The port gets the STP state listening (1). Without STP, the kernel sets a blocking port back to forwarding, and
+   * a disabled port after a notification.
    */
   cut(host: Host): number {
     return this.#accident(`link set dev ${host.port} type bridge_slave state 1`)
@@ -142,7 +158,7 @@ export class Lab extends Network {
     return this.#accident(`link set dev ${host.port} type bridge_slave state 3`)
   }
 
-  /** Isolates hosts from each other. They still receive all other hosts. */
+  /** Isolates the bridge ports of these hosts: the hosts no longer receive each other, but still all other hosts. */
   isolate(hosts: readonly Host[]): number {
     return this.#accident(hosts.map(({ port }) => `link set dev ${port} type bridge_slave isolated on`).join('\n'))
   }
@@ -151,7 +167,7 @@ export class Lab extends Network {
     return this.#accident(hosts.map(({ port }) => `link set dev ${port} type bridge_slave isolated off`).join('\n'))
   }
 
-  /** Pulls the cable: the host loses its carrier. */
+  /** Pulls the cable of the host, which loses its carrier. Returns the time in ms. */
   unplug(host: Host): number {
     return this.#accident(`link set dev ${host.port} down`)
   }
@@ -160,14 +176,14 @@ export class Lab extends Network {
     return this.#accident(`link set dev ${host.port} up`)
   }
 
-  /** Turns the interface of a host off or on, as an operator does. */
+  /** Sets the interface of the host up or down on the host itself, as an operator does. Returns the time in ms. */
   setLink(host: Host, state: 'up' | 'down'): number {
     const at = monotonicMs()
     ip(host, `link set eth0 ${state}`)
     return at
   }
 
-  /** Waits until duplicate address detection is over everywhere, as on a node that has been up for a while. */
+  /** Waits until duplicate address detection has ended on all hosts, as on nodes that have been up for a while. */
   async addressesSettle(within = 5_000): Promise<void> {
     const tentative = () =>
       [...this.hosts.values()].filter((host) => ip(host, '-6 address show tentative').trim() !== '')
@@ -175,13 +191,13 @@ export class Lab extends Network {
     await eventually('no tentative address', () => tentative().length === 0, { sight, within, every: 100 })
   }
 
-  /** Names of the hosts on whose eth0 the kernel has the address, whatever its prefix length. */
+  /** Returns the names of the hosts whose kernel has the address on eth0, with any prefix length. */
   holders(address: string): string[] {
     return this.routers.filter((r) => this.addresses(r).some((a) => a.startsWith(`${address}/`))).map((r) => r.name)
   }
 
   override destroy(): void {
-    // A LAN that could not be built has none of these.
+    // A lab whose LAN could not be built has no private field yet.
     if (#forget in this) this.#forget()
     if (#wire in this) this.#wire.kill('SIGKILL')
     super.destroy()

@@ -1,7 +1,8 @@
 /**
- * Leftovers of labs on a machine: network namespaces and folders. The name of each is a prefix, the process number of
- * the lab that created it, and a letter x with more text. Removes the leftovers of dead processes. When this process
- * ends in the middle of its work, its own namespaces and folders are removed too.
+ * Removes what killed labs have left on a machine: network namespaces and folders. The name of each is a prefix, the
+ * process number of the process that created it, the letter x, and more text. Only namespaces and folders of ended
+ * processes are removed. When this process ends in the middle of its work, its own namespaces and folders are removed
+ * too.
  */
 
 import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs'
@@ -10,10 +11,10 @@ import { join } from 'node:path'
 import { messageOf } from '../base/message-of.ts'
 import { run } from './command.ts'
 
-/** Folder in which iproute2 binds named namespaces. */
+/** Folder in which iproute2 keeps a file for each named network namespace. */
 const NAMESPACES = '/run/netns'
 
-/** Returns the names of all namespaces with this prefix. */
+/** Returns the names of all network namespaces that begin with this prefix. */
 export function namespacesStarting(prefix: string): string[] {
   try {
     return readdirSync(NAMESPACES).filter((name) => name.startsWith(prefix))
@@ -22,7 +23,10 @@ export function namespacesStarting(prefix: string): string[] {
   }
 }
 
-/** Returns the processes in these namespaces. Reads /proc once for all, while `ip netns pids` reads it for each. */
+/**
+ * Returns the process numbers of all processes in these network namespaces. The function reads /proc once for all
+ * namespaces, while `ip netns pids` would read /proc once for each.
+ */
 function processesIn(names: readonly string[]): number[] {
   const links = names.flatMap((name) => {
     const status = statSync(join(NAMESPACES, name), { throwIfNoEntry: false })
@@ -39,7 +43,8 @@ function processesIn(names: readonly string[]): number[] {
 }
 
 /**
- * Ends the processes in these namespaces, then removes the namespaces. A namespace that is gone already is no error.
+ * Ends the processes in these network namespaces, then removes the namespaces. A namespace that does not exist is no
+ * error.
  */
 export function removeNamespaces(names: readonly string[]): void {
   if (names.length === 0) return
@@ -47,7 +52,7 @@ export function removeNamespaces(names: readonly string[]): void {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
-      // The process ended between the two calls.
+      // The process has ended after it was listed.
     }
   }
   try {
@@ -59,8 +64,8 @@ export function removeNamespaces(names: readonly string[]): void {
 }
 
 /**
- * Returns true for a live process. A zombie is dead, even if its parent never waits for it: its leftovers belong to no
- * process.
+ * Returns true if the process runs. A zombie counts as ended even if its parent never waits for it, because a zombie
+ * uses no namespace and no folder.
  */
 function lives(pid: string): boolean {
   try {
@@ -70,7 +75,7 @@ function lives(pid: string): boolean {
   }
 }
 
-/** Removes what killed runs have left: namespaces and folders called PREFIX PID x…. */
+/** Removes the namespaces and folders that killed processes have left: those whose name begins with PREFIX PID x. */
 export function sweepLeftovers(prefix: string): void {
   const isLeft = (name: string) => {
     const pid = name.startsWith(prefix) ? /^(\d+)x/.exec(name.slice(prefix.length))?.[1] : undefined
@@ -89,7 +94,7 @@ function cleanUpAll(): void {
     try {
       cleanUp()
     } catch (error) {
-      // The other clean-ups still run.
+      // A clean-up function has failed. The other clean-up functions still run.
       process.stderr.write(`Cannot clean up: ${messageOf(error)}\n`)
     }
   }
@@ -109,8 +114,8 @@ function hookEnds(): void {
 }
 
 /**
- * Calls `cleanUp` when this process ends: by itself, by an uncaught error, by SIGINT, SIGTERM or SIGHUP. The last
- * registered function is called first. Returns the function that unregisters it.
+ * Registers a function to call when this process ends: by itself, by an uncaught error, or by SIGINT, SIGTERM or
+ * SIGHUP. The function that was registered last is called first. Returns a function that removes the registration.
  */
 export function cleanUpAtEnd(cleanUp: () => void): () => void {
   hookEnds()

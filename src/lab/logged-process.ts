@@ -1,6 +1,6 @@
 /**
- * A process in the lab with its output as dated lines. This file decides how to kill a daemon with children so that no
- * child can react. This file does not know the meaning of a line.
+ * Runs a process in the lab, and stores each line of its output with the time of reception. Decided here: how a daemon
+ * with child processes is killed so that no child can react. This module does not know the meaning of a line.
  */
 import type { ChildProcess } from 'node:child_process'
 import { appendFileSync, readFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ function childrenOf(pid: number): number[] {
   }
 }
 
-/** Returns the process and all its descendants, parents first. */
+/** Returns the process numbers of a process and of all its descendants, parents before children. */
 export function familyOf(pid: number): number[] {
   return [pid, ...childrenOf(pid).flatMap(familyOf)]
 }
@@ -30,7 +30,7 @@ function signalQuietly(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // The process ended meanwhile.
+    // The process has ended since it was listed.
   }
 }
 
@@ -41,7 +41,7 @@ export class LoggedProcess {
   readonly #child: ChildProcess
   readonly #listeners = new Set<(line: LoggedLine) => void>()
   /**
-   * Path of the file that also gets the lines of the process, each with the time of reception (monotonicMs());
+   * Path of the file that also stores the lines of the process, each with its time of reception (monotonicMs());
    * `undefined`: no file.
    */
   readonly #kept: string | undefined
@@ -102,14 +102,17 @@ export class LoggedProcess {
     return childrenOf(this.pid)
   }
 
-  /** Sends a signal to the process. Returns the time. */
+  /** Sends a signal to the process. Returns the time of the signal in ms. */
   signal(signal: NodeJS.Signals): number {
     const at = monotonicMs()
     signalQuietly(this.pid, signal)
     return at
   }
 
-  /** Sends a signal to the only child: the process that does the work while its parent watches. */
+  /**
+   * Sends a signal to the only child of the process. That child does the work while its parent watches. Returns the
+   * time in ms.
+   */
   signalChild(signal: NodeJS.Signals): number {
     const [child, ...others] = this.children
     if (child === undefined || others.length > 0) {
@@ -123,8 +126,8 @@ export class LoggedProcess {
   }
 
   /**
-   * Sends SIGKILL to all of them, as when a container is killed. Stops them first, so that no survivor reacts to a
-   * death.
+   * Sends SIGKILL to the process and all its descendants, as when a container is killed. All are stopped first
+   * (SIGSTOP), so that no survivor reacts to the death of another process.
    */
   killFamily(): number {
     const at = monotonicMs()
@@ -134,7 +137,10 @@ export class LoggedProcess {
     return at
   }
 
-  /** Resolves with the first line that matches, an earlier one too. */
+  /**
+   * Resolves with the first line of the process that matches the pattern; earlier lines count too. Throws after
+   * `within` ms.
+   */
   line(pattern: RegExp, within: number): Promise<LoggedLine> {
     return eventually(`${this.name} to log ${pattern}`, () => this.lines.find(({ text }) => pattern.test(text)), {
       sight: () => this.lines.slice(-5).map(({ text }) => text),

@@ -1,23 +1,24 @@
 /**
- * Network namespaces of one prefix, and the processes in them. This file decides that none of them outlives destroy().
- * Calls are synchronous, so that an exit handler can clean up. A command that fails throws with its error text.
+ * Creates network namespaces whose names have one prefix, and starts processes in them. Decided here: no namespace and
+ * no process is left after destroy(). Functions are synchronous, so that an exit handler can clean up. A command that
+ * fails throws with its error text.
  */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { run } from './command.ts'
 import { inside, namespaceOf, type Where } from './ip.ts'
 import { namespacesStarting, removeNamespaces } from './leftovers.ts'
 
-/** A place where processes are started: a lab, or another network with hosts. */
+/** A place in which processes are started: a lab, or another network with hosts. */
 export type Site = {
   spawn(where: Where, argv: readonly string[], options?: SpawnOptions): ChildProcess
-  /** Folder in which the output of each process is stored; `undefined`: it is not stored. */
+  /** Folder in which the output of each process is stored; `undefined`: no output is stored. */
   readonly logs?: string | undefined
-  /** Path of the holdfast program that is started in the namespaces; absent: that of this package. */
+  /** Path of the holdfast program that is started here; absent: the program of this package. */
   readonly program?: string
 }
 
 export class Namespaces {
-  /** Prefix of all names, unique on this machine. */
+  /** Prefix of all namespace names, which no other lab on this machine has. */
   readonly prefix: string
   readonly #children = new Set<ChildProcess>()
   #added = 0
@@ -26,12 +27,15 @@ export class Namespaces {
     this.prefix = prefix
   }
 
-  /** Returns the full name of a namespace, which need not exist yet. */
+  /** Returns the full name of a network namespace, which need not exist yet. */
   named(name: string): string {
     return `${this.prefix}-${name}`
   }
 
-  /** Makes a namespace with nothing but loopback, in which duplicate address detection is off. Returns its name. */
+  /**
+   * Creates a network namespace with the loopback interface only, in which duplicate address detection is off. Returns
+   * its name.
+   */
   add(): string {
     this.#added += 1
     const namespace = this.named(`${this.#added}`)
@@ -40,12 +44,14 @@ export class Namespaces {
     return namespace
   }
 
-  /** Runs a command in the namespace and returns its standard output. */
+  /** Runs a command in the network namespace and returns its standard output. */
   exec(where: Where, argv: readonly string[], input?: string): string {
     return inside(where, argv, input)
   }
 
-  /** Starts a process in the namespace, in a process group of its own. It ends with destroy() at the latest. */
+  /**
+   * Starts a process in the network namespace, in a process group of its own. destroy() ends the process at the latest.
+   */
   spawn(where: Where, argv: readonly string[], options: SpawnOptions = {}): ChildProcess {
     const [file = '', ...rest] = this.commandOn(where, argv)
     const child = spawn(file, rest, { stdio: ['ignore', 'pipe', 'pipe'], ...options, detached: true })
@@ -59,13 +65,13 @@ export class Namespaces {
     return ['ip', 'netns', 'exec', namespaceOf(where), ...argv]
   }
 
-  /** Kills all processes and removes the namespaces, and with them every cable. Idempotent. */
+  /** Kills all processes and removes the network namespaces, and with them every cable. Idempotent. */
   destroy(): void {
     for (const child of this.#children) {
       try {
         if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
       } catch {
-        // The process ended by itself.
+        // The process has already ended.
       }
     }
     this.#children.clear()

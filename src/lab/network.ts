@@ -1,7 +1,7 @@
 /**
- * A LAN of network namespaces: one bridge in a namespace of its own, one namespace per host, eth0 in each. Rules of the
- * machine's own bridges must not affect the lab's bridge. This file decides names, cables and addresses. This file does
- * not know what runs on the hosts.
+ * Builds a LAN of network namespaces: one bridge in a namespace of its own, and one namespace for each host, whose
+ * interface is eth0. The bridge has its own namespace because packet filter rules of the machine must not affect it.
+ * Decided here: names, cables and addresses. This module does not know what runs on the hosts.
  */
 import { run } from './command.ts'
 import { addressesOf, ip } from './ip.ts'
@@ -12,7 +12,7 @@ export type Host = {
   readonly name: string
   readonly namespace: string
   readonly address: string
-  /** Name of the interface at the bridge's end of the cable. */
+  /** Name of the bridge port: the bridge's end of the host's cable. */
   readonly port: string
 }
 
@@ -20,16 +20,13 @@ export type HostPlan = {
   readonly name: string
   /** IPv4 address of the host's eth0. */
   readonly address: string
-  /**
-   * IPv6 address of the host with its prefix length, usable immediately without duplicate address detection; absent:
-   * none.
-   */
+  /** A further IPv6 address of eth0 with its prefix length, usable immediately without duplicate address detection. */
   readonly ipv6?: string
 }
 
 /**
- * iproute2's keyword for a bridge's port. It is assembled here because the word may not stand elsewhere in src
- * (docs/architecture.md, Protocol decisions).
+ * iproute2's keyword that makes an interface a port of a bridge. The keyword is assembled from two parts, because it
+ * may not stand elsewhere in src (docs/architecture.md, Protocol decisions).
  */
 const JOIN = ['mas', 'ter'].join('')
 const BRIDGE = 'type bridge stp_state 0 mcast_snooping 0 forward_delay 0'
@@ -40,7 +37,7 @@ export class Network extends Namespaces {
   readonly bridge: string
   readonly hosts = new Map<string, Host>()
 
-  /** Builds the LAN, or removes the built part and throws. `prefix` must be unique on this machine. */
+  /** Builds the LAN. If that fails, removes the built part and throws. `prefix` must be unique on this machine. */
   constructor(prefix: string, plans: readonly HostPlan[], prefixLength = 24) {
     super(prefix)
     this.bridge = this.named('br')
@@ -55,8 +52,8 @@ export class Network extends Namespaces {
   }
 
   /**
-   * Returns one shell script for all hosts, because each process that Node starts costs milliseconds. The hosts are set
-   * up at the same time.
+   * Returns one shell script that sets up all hosts at the same time. Each process that Node starts would cost
+   * milliseconds.
    */
   #script(plans: readonly HostPlan[], prefixLength: number): string {
     const hosts = [...this.hosts.values()]
@@ -68,8 +65,8 @@ export class Network extends Namespaces {
     const setUps = plans.map(({ address, ipv6, name }) => {
       const commands = ['link set lo up', `address add ${address}/${prefixLength} dev eth0`, 'link set eth0 up']
       if (ipv6 !== undefined) commands.push(`address add ${ipv6} dev eth0 nodad`)
-      // ip_forward may be inherited from the machine. If it is on, a mis-sent packet is relayed and hides a stale ARP
-      // entry.
+      // A new namespace may inherit ip_forward from the machine. With ip_forward, a host relays a packet that was sent
+      // to the wrong host, and that hides a stale ARP entry.
       const script = `echo 0 >/proc/sys/net/ipv4/ip_forward\n${batch('', commands)}`
       return `ip netns exec ${this.host(name).namespace} sh -ec '${script}\n' & started="$started $!"`
     })
@@ -90,12 +87,12 @@ export class Network extends Namespaces {
     return host
   }
 
-  /** Returns the IPv4 and IPv6 addresses of eth0 as `address/length`, from the kernel. */
+  /** Returns the IPv4 and IPv6 addresses that the kernel has on the host's eth0, as `address/length`. */
   addresses(host: Host): string[] {
     return addressesOf(host)
   }
 
-  /** Ends everything on the host together, as without power, and takes the carrier of its cable down. */
+  /** Ends all processes on the host together, as a power failure does, and takes the carrier of its cable away. */
   powerOff(host: Host): void {
     ip(this.bridge, `link set ${host.port} down`)
     removeNamespaces([host.namespace])

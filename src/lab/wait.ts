@@ -1,9 +1,9 @@
 /**
- * Time for tests that observe the real world: the clock that all namespaces share, and a wait that reports what was
- * expected and what was seen. This file does not know the condition.
+ * Provides time for tests that observe real processes: the clock that all network namespaces share, and a wait whose
+ * error reports what was expected and what was observed. This module does not know the awaited condition.
  */
 
-/** CLOCK_MONOTONIC in ms with fractions: the clock of the probe's `t`. */
+/** Returns CLOCK_MONOTONIC in ms with fractions. The prober's times (`t`) are of the same clock. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6
 }
@@ -12,19 +12,22 @@ export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-/** Duration of a wait that bounds nothing: a process start on a busy machine. Milliseconds. */
+/**
+ * Longest wait for something that has no time limit of its own, such as a process start on a busy machine, in
+ * milliseconds.
+ */
 const PATIENCE = 30_000
 
 export type Wait = {
-  /** Returns what the error of a wait in vain reports. */
+  /** Returns what was observed last, for the error of a wait that was in vain. */
   readonly sight: () => unknown
   readonly within?: number
   readonly every?: number
 }
 
 /**
- * Calls `look` until it returns something other than undefined or false. Throws with the result of `sight` after
- * `within` ms.
+ * Calls `look` repeatedly until it returns something other than `undefined` or false. After `within` ms the wait ends
+ * with an error that contains the result of `sight`.
  */
 export async function eventually<T>(
   expected: string,

@@ -1,6 +1,7 @@
 /**
- * The process of a daemon in a lab: its lines, its end, and its signals, as a parent that watches and one child that speaks VRRP
- * take them. A daemon of another form overrides what differs.
+ * Controls the process of a VRRP daemon in a lab: its log lines, its end and its signals. By default, the daemon is a
+ * parent process that watches one child process, and the child speaks VRRP. The class of a daemon with other processes
+ * overrides what differs.
  */
 import type { Exit, LoggedLine, LoggedProcess } from '../logged-process.ts'
 
@@ -27,7 +28,10 @@ export class DaemonProcess {
     return this.process.signal('SIGTERM')
   }
 
-  /** Sends SIGKILL to the process that speaks VRRP, like a crash. Its parent lives. */
+  /**
+   * Sends SIGKILL to the process that speaks VRRP, as a crash would end it. The daemon's parent process lives on.
+   * Returns the time of the signal in ms.
+   */
   killEngine(): number {
     return this.process.signalChild('SIGKILL')
   }

@@ -1,8 +1,8 @@
 /**
- * FRR's vrrpd, with the zebra that it needs, as the neighbour. This file decides what its operator has to prepare: one
- * macvlan with the virtual MAC for each virtual router, and an eth0 that does not answer for the macvlan's addresses.
- * FRR answers for an address by setting that macvlan up, so the address never moves; see `Pair.holders`. This file does
- * not know other daemons.
+ * Runs FRR's vrrpd, with the zebra process that vrrpd needs, as another implementation in the group. Decided here: what
+ * FRR's operator has to prepare: one macvlan interface with the virtual MAC for each virtual router, and an eth0 that
+ * does not answer for the addresses of the macvlan. FRR becomes the holder by setting that macvlan up, so the address
+ * never moves between interfaces; see `Pair.holders`. This module does not know other daemons.
  */
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,8 +19,8 @@ const SCRATCH = '/var/tmp/frr'
 const STATES: Readonly<Record<string, string>> = { Master: 'Active', Backup: 'Backup', Initialize: 'Initialize' }
 
 /**
- * Log lines of a healthy instance with `debug vrrp protocol` and `packets`. The caller removes the date and the message
- * id.
+ * Log lines of a healthy FRR with `debug vrrp protocol` and `packets`. The caller removes the date and the message id
+ * of a line.
  */
 const NEWS = [
   /^ZEBRA: .*(Disabling MPLS support|starting: vty@|says hello|Setting protodown (on|off) - interface vrrp)/,
@@ -32,13 +32,16 @@ const NEWS = [
   /(Initialize|Backup|Master) -> (Initialize|Backup|Master)$|(Adver_Timer|Master_Down_Timer) expired$/,
   /Received advertisement from \S+ w\/ priority \d+; switching to Backup|Discarding advertisement from /,
   /Received VRRP Advertisement from \S+: version|Bound (Rx|Tx) socket|Joined VRRP multicast group|as outgoing multicast interface/,
-  // IPv6: FRR binds too early to its own address on the macvlan, so the first advertisement of an Active is missing.
+  // For IPv6, FRR binds to its own address on the macvlan too early, so the first advertisement of an Active is not
+  // sent.
   /(Delaying VRRP|Interface up; sending pending|Failed to find address to bind on vrrp6-)/,
-  // zebra may report the address of an interface to vrrpd before the interface; it repeats the address.
+  // zebra may report the address of an interface to vrrpd before it reports the interface. It repeats the address
+  // later.
   /^VRRP: INTERFACE_ADDRESS_ADD: Cannot find IF \d+ in VRF 0$/,
-  // Packets for the socket of router advertisements that come before its filter is set.
+  // Packets that arrive at zebra's socket for router advertisements before the socket's filter is set.
   /^ZEBRA: \S+: Rx RA - Unwanted ICMPV6 message type 13[356]$/,
-  // Routes over a macvlan whose carrier changes with the VRRP state, which zebra sees a moment late.
+  // zebra learns a moment late that the carrier of a macvlan has changed with the VRRP state, and logs problems with
+  // routes over that macvlan.
   /^ZEBRA: .*(nexthop|Network is down)/i,
   /Sending (gratuitous ARP|unsolicited Neighbor Advertisement)/,
 ]
@@ -53,7 +56,7 @@ export class Frr extends DaemonProcess implements Daemon {
   readonly plan: RouterPlan
   readonly #directory: string
   readonly #family: 'v4' | 'v6'
-  /** Process ids of zebra daemons whose vrrpd has ended alone. */
+  /** Process numbers of the zebra whose vrrpd has ended alone. */
   #left: number[] = []
 
   constructor(lab: Lab, plan: RouterPlan) {
@@ -61,7 +64,7 @@ export class Frr extends DaemonProcess implements Daemon {
     const directory = join(lab.directory, `frr-${plan.host.name}`)
     rmSync(directory, { recursive: true, force: true })
     mkdirSync(directory)
-    // Both run as user frr and open their sockets here.
+    // Both FRR programs run as the user frr and create their sockets in this folder.
     chmodSync(lab.directory, 0o711)
     chmodSync(directory, 0o777)
     sweepFolders()
@@ -70,7 +73,7 @@ export class Frr extends DaemonProcess implements Daemon {
     writeFileSync(at('vrrpd.conf'), frrConfig(plan))
     const argv = (name: string) =>
       `${FOLDER}/${name} -f ${at(`${name}.conf`)} -i ${at(`${name}.pid`)} -z ${at('zserv')} --vty_socket ${directory} -P 0 --log stdout --log-level debugging`
-    // vrrpd asks for zebra's socket once in 10 s.
+    // vrrpd tries to open zebra's socket only once in 10 s, so vrrpd is started after the socket exists.
     const script = `${argv('zebra')} & until [ -S ${at('zserv')} ]; do sleep 0.02; done; exec ${argv('vrrpd')}`
     super(new LoggedProcess(lab, plan.host, ['sh', '-c', script]))
     this.plan = plan
@@ -99,14 +102,20 @@ export class Frr extends DaemonProcess implements Daemon {
     return run(['vtysh', '--vty_socket', this.#directory, ...commands.flatMap((command) => ['-c', command])])
   }
 
-  /** Runs `vrrp VRID shutdown`. With SIGTERM, no priority 0 was seen when zebra ends at the same time. */
+  /**
+   * Stops the virtual router by FRR's command `vrrp VRID shutdown`. After SIGTERM, no priority 0 was observed if zebra
+   * ends at the same time.
+   */
   override terminate(): number {
     const at = monotonicMs()
     this.#terminal('configure terminal', 'interface eth0', `vrrp ${this.plan.vrid ?? 51} shutdown`)
     return at
   }
 
-  /** Sends SIGTERM to vrrpd, while its zebra lives and can turn the macvlan off. */
+  /**
+   * Sends SIGTERM to vrrpd only, while its zebra lives and can set the macvlan down. Returns the time of the signal in
+   * ms.
+   */
   endAlone(): number {
     this.#left = this.process.children
     return this.process.signal('SIGTERM')
@@ -127,7 +136,7 @@ export class Frr extends DaemonProcess implements Daemon {
       try {
         process.kill(pid, 'SIGKILL')
       } catch {
-        // The process ended by itself.
+        // The FRR process has already ended.
       }
     }
     return at
@@ -141,7 +150,7 @@ export class Frr extends DaemonProcess implements Daemon {
     return this.process.signal('SIGCONT')
   }
 
-  /** Returns log lines that a healthy instance does not write, without date and id. */
+  /** Returns FRR's log lines that a healthy FRR does not write, without date and message id. */
   warnings(): string[] {
     return this.lines
       .map(({ text }) => text.replace(/^[\d/]+ [\d:]+ (\w+: )(\[[\w -]+\])+ /, '$1'))
@@ -164,7 +173,7 @@ export function frrConfig({ priority, intervalMs, address, addresses = [address]
   const word = address.includes(':') ? 'ipv6' : 'ip'
   return [
     'debug vrrp protocol',
-    // Only this option logs discarded packets and the reason.
+    // Only this FRR option logs each discarded packet with the reason.
     'debug vrrp packets',
     'interface eth0',
     ` vrrp ${vrid} version ${rest.version ?? 3}`,
@@ -176,12 +185,12 @@ export function frrConfig({ priority, intervalMs, address, addresses = [address]
   ].join('\n')
 }
 
-/** Returns the source of FRR's IPv6 advertisements: the link-local address of its macvlan. */
+/** Returns the source address of FRR's IPv6 advertisements: the link-local address of its macvlan. */
 export const frrSource = (host: Host) => `fe80::f:${host.address.split('.').at(-1)}`
 
 /**
- * Removes folders of dead processes. Each process has a folder with its pid in the name. A killed process leaves it,
- * and the next process with that pid would find it.
+ * Removes the FRR folders of ended processes. Each test process has a folder with its process number in the name. A
+ * killed process leaves its folder behind, and the next process with that number would use it.
  */
 function sweepFolders(): void {
   const left = existsSync(SCRATCH) ? readdirSync(SCRATCH) : []
@@ -189,7 +198,10 @@ function sweepFolders(): void {
     if (!existsSync(`/proc/${name.split('.').at(-1)}`)) rmSync(join(SCRATCH, name), { recursive: true, force: true })
 }
 
-/** Prepares the macvlan that FRR's manual requires. It is made once and outlives the daemon, as on a node. */
+/**
+ * Prepares the macvlan that FRR's manual requires. The macvlan is created once and outlives the daemon, as on a real
+ * node.
+ */
 function prepareMacvlan(lab: Lab, { host, address, addresses = [address], vrid = 51 }: RouterPlan): void {
   const v6 = address.includes(':')
   const name = `vrrp${v6 ? 6 : 4}-${vrid}`
@@ -200,11 +212,11 @@ function prepareMacvlan(lab: Lab, { host, address, addresses = [address], vrid =
     `link set ${name} address ${mac} addrgenmode none`,
     `link set ${name} up`,
     ...addresses.map((one) => `address add ${one}/${v6 ? '128' : '32'} dev ${name}${v6 ? ' nodad' : ''}`),
-    // FRR sends from the link-local address that the kernel lists first, which is the one added last. It may not be a
-    // VIP.
+    // FRR sends from the link-local address that the kernel lists first, which is the address that was added last. A
+    // virtual address must not be the first.
     ...(v6 ? [`address add ${frrSource(host)}/64 dev ${name} nodad`] : []),
   ]
-  // Otherwise eth0 answers for the address with its own MAC, also while the macvlan is off.
+  // Without this setting, eth0 answers ARP for the virtual address with its own MAC, even while the macvlan is down.
   lab.exec(host, ['sh', '-c', 'echo 1 >/proc/sys/net/ipv4/conf/eth0/arp_ignore'])
   ip(host, ...lines)
 }

@@ -1,6 +1,7 @@
 /**
- * One `bin/holdfast run` in a namespace: its file, its log, its status over the control socket, its signals. This file
- * decides where its files are. This file does not know configurations.
+ * Controls one `holdfast run` process in a network namespace: its configuration file, its log, its status over the
+ * control socket, and its signals. Decided here: where the files of the process are. This module does not know the
+ * contents of configurations.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,13 +15,16 @@ import { eventually } from '../wait.ts'
 import { DaemonProcess } from './daemon-process.ts'
 
 export type Start = {
-  /** Run directory of the daemon, which also has the configuration file. */
+  /** The daemon's runDirectory, which also contains its configuration file. */
   readonly directory: string
-  /** Content of the configuration file; JSON is YAML. Absent: the file exists already. */
+  /**
+   * Content of the configuration file, as an object (written as JSON, which is also YAML) or as text. If absent, the
+   * file must exist already.
+   */
   readonly configuration?: object | string
-  /** Further options of `holdfast run`. */
+  /** Further command-line options of `holdfast run`. */
   readonly flags?: readonly string[]
-  /** Command that starts the daemon. */
+  /** Command that starts the daemon; absent: the program is started directly. */
   readonly launcher?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
 }
@@ -31,7 +35,10 @@ export type LogRecord = Readonly<Record<string, unknown>> & {
   readonly at: number
 }
 
-/** Keys of every configuration in a lab: no listener, and the folder of the files. */
+/**
+ * Returns the keys that every configuration in a lab has: no listener for the API, and the folder for the daemon's
+ * files.
+ */
 export const minimal = (runDirectory: string) => ({ version: 1, runDirectory, api: { listen: false } })
 
 const textOf = (configuration: object | string): string =>
@@ -46,7 +53,7 @@ export class HoldfastProcess extends DaemonProcess {
   constructor(site: Site, host: Host, start: Start) {
     const { configuration, directory, environment, flags = [], launcher = [] } = start
     const file = join(directory, 'holdfast.yaml')
-    // The event journal of an earlier run stays, as on a node.
+    // The folder may contain the event journal of an earlier run, which stays, as on a real node.
     mkdirSync(directory, { recursive: true })
     if (configuration !== undefined) writeFileSync(file, textOf(configuration))
     const argv = [...launcher, site.program ?? holdfastProgram(), 'run', '-c', file, ...flags]
@@ -62,12 +69,12 @@ export class HoldfastProcess extends DaemonProcess {
     writeFileSync(this.file, textOf(configuration))
   }
 
-  /** Returns the status of the daemon; `undefined` while the daemon does not answer. */
+  /** Returns the daemon's status; `undefined` if the daemon does not answer. */
   snapshot(): Promise<Snapshot | undefined> {
     return snapshotOf(this.socket)
   }
 
-  /** Returns the state of the first router; Initialize while the daemon does not answer. */
+  /** Returns the state of the first virtual router; Initialize if the daemon does not answer. */
   async state(): Promise<string> {
     return (await this.snapshot())?.routers[0]?.state ?? 'Initialize'
   }
@@ -77,13 +84,13 @@ export class HoldfastProcess extends DaemonProcess {
     return this.#answered((snapshot) => snapshot)
   }
 
-  /** Returns the status of the first router. Throws as `status`. */
+  /** Returns the status of the first virtual router. Throws if the daemon has ended, or does not answer for 10 s. */
   router(): Promise<RouterSnapshot> {
     return this.#answered(({ routers: [router] }) => router)
   }
 
   #answered<T>(part: (snapshot: Snapshot) => T | undefined): Promise<T> {
-    // On a busy machine one question may time out.
+    // On a busy machine, a single request to the daemon may time out.
     const look = async () => {
       const snapshot = await this.snapshot()
       if (snapshot === undefined && this.process.exit !== undefined)
@@ -94,12 +101,17 @@ export class HoldfastProcess extends DaemonProcess {
     return eventually(expected, look, { sight: () => this.lastLines(3), within: 10_000, every: 50 })
   }
 
-  /** Resolves when the state machine of the first router runs: Backup or later. Throws if the daemon ends before. */
+  /**
+   * Resolves when the state machine of the first virtual router runs, in state Backup or Active. Throws if the daemon
+   * ends before that.
+   */
   ready(within = 10_000): Promise<void> {
     return this.#until('run its state machine', (state) => state !== 'Initialize', within)
   }
 
-  /** Resolves when the first router is in this state, by its own account. Throws if the daemon ends before. */
+  /**
+   * Resolves when the daemon reports the first virtual router in state `wanted`. Throws if the daemon ends before that.
+   */
   becomes(wanted: string, within = 10_000): Promise<void> {
     return this.#until(`be ${wanted}`, (state) => state === wanted, within)
   }
@@ -121,7 +133,7 @@ export class HoldfastProcess extends DaemonProcess {
     return this.lines.slice(-count).map(({ text }) => text)
   }
 
-  /** Log lines that are records, with the time at which this process received them. */
+  /** Log lines of the daemon that are JSON records, each with the time at which this process received the line. */
   get records(): LogRecord[] {
     return this.lines.flatMap(({ at, text }) => {
       try {

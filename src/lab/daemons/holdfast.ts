@@ -1,6 +1,6 @@
 /**
- * A holdfast router with the plan of a scenario: turns a plan into a configuration, with options for every test. This
- * file does not know scenarios.
+ * Runs a holdfast router with the plan of a test scenario: turns the plan into a configuration, with further options
+ * that a test may set. This module does not know scenarios.
  */
 
 import { mkdirSync } from 'node:fs'
@@ -12,15 +12,19 @@ import { monotonicMs } from '../wait.ts'
 import type { Daemon, RouterPlan } from './daemon.ts'
 import { HoldfastProcess, minimal } from './holdfast-process.ts'
 
-/** Every test can use raw-socket: HOLDFAST_TEST_IO=raw-socket npx vitest run test/interop */
+/** Value of `io` for every daemon of a test run: HOLDFAST_TEST_IO=raw-socket npx vitest run test/interop */
 const IO = process.env.HOLDFAST_TEST_IO === undefined ? {} : { io: process.env.HOLDFAST_TEST_IO }
 
-/** Every test can run its daemons with the clock: HOLDFAST_TEST_LEASE=on npx vitest run test/netns */
+/**
+ * Value of `lease` for every daemon of a test run; `on` uses the guardian's clock: HOLDFAST_TEST_LEASE=on npx vitest
+ * run test/netns
+ */
 const LEASE = process.env.HOLDFAST_TEST_LEASE === undefined ? {} : { lease: process.env.HOLDFAST_TEST_LEASE }
 
 /**
- * Every test can record its daemons: HOLDFAST_TEST_RECORD=FOLDER npx vitest run test/netns, and then holdfast explain
- * --verify --recording for each file in that folder.
+ * Folder in which every daemon of a test run records its inputs; `undefined`: no daemon records. Use
+ * HOLDFAST_TEST_RECORD=FOLDER npx vitest run test/netns, and then holdfast explain --verify --recording for each file
+ * in that folder.
  */
 const RECORD = process.env.HOLDFAST_TEST_RECORD
 let recordings = 0
@@ -32,10 +36,12 @@ function recordedTo(host: string): readonly string[] {
   return ['--record', join(RECORD, `${process.pid}-${recordings}-${host}.jsonl`)]
 }
 
-/** Keys of a virtual router, or of the whole configuration, that a test sets besides the plan. */
+/**
+ * Configuration keys that a test sets in addition to the plan, for a virtual router or at the top of the configuration.
+ */
 export type Extra = Readonly<Record<string, unknown>>
 
-/** JSON is YAML. */
+/** Returns the text of a configuration file for the plan. The text is JSON, which is also YAML. */
 export function holdfastConfig(plan: RouterPlan, runDirectory: string, extra: Extra = {}, top: Extra = {}): string {
   const { priority, intervalMs, address, addresses = [address], vrid = 51, unicastPeers, preempt = true } = plan
   const source = plan.unicastSource ?? plan.host.address
@@ -56,8 +62,8 @@ export class Holdfast extends HoldfastProcess implements Daemon {
   readonly #top: Extra
 
   /**
-   * Creates a holdfast daemon. `options` are arguments of `holdfast run`; `launcher` is the command that starts the
-   * daemon.
+   * Starts the daemon. `options` are command-line arguments of `holdfast run`. `launcher` is the command that starts
+   * the daemon.
    */
   constructor(
     lab: Lab,
@@ -85,7 +91,10 @@ export class Holdfast extends HoldfastProcess implements Daemon {
     return this.process.signal('SIGHUP')
   }
 
-  /** Makes the only router yield. Returns the time of the request. Throws if it is refused. */
+  /**
+   * Makes the only virtual router yield for `forMs` milliseconds. Returns the time of the request in ms. Throws if the
+   * daemon refuses the request.
+   */
   async yieldFor(forMs: number): Promise<number> {
     const at = monotonicMs()
     const { status, body } = await ask(this.socket, {

@@ -1,8 +1,8 @@
 /**
- * Debian's keepalived as the daemon under test or as the neighbour. This file decides keepalived's configuration
- * (defaults where possible), the RFC's names for keepalived's states, and which log lines are normal. Every other line
- * is a warning.
- * 2.2.7 counts TTL, length, interval and address list errors, but reports a wrong checksum in its log only.
+ * Runs Debian's keepalived, as the daemon under test or as another implementation in the group. Decided here: its
+ * configuration (default values where possible), how its states are translated to the names of RFC 9568, and which of
+ * its log lines are normal. Every other log line counts as a warning. keepalived 2.2.7 counts packets with a wrong TTL,
+ * length, interval or address list. A wrong checksum is only in its log.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const STATES: Readonly<Record<string, string>> = {
   INIT: 'Initialize',
 }
 
-/** Log lines of a healthy instance. The caller removes the date. */
+/** Log lines of a healthy keepalived. The caller removes the date of a line. */
 const NEWS = [
   /^Starting Keepalived|^Running on Linux|^Command line: |^ +'|^Opening file |^Configuration file |^Stopp(ing|ed)|^CPU usage/,
   /^NOTICE: setting config option max_auto_priority/,
@@ -31,17 +31,17 @@ const NEWS = [
   /Master received advert from \S+ with higher priority \d+, ours \d+$/,
   /^VRRP_Script\(\w+\) succeeded$|Changing effective priority from \d+ to \d+$|: sending gratuitous (ARP|NA) for [\da-f.:]+$/,
   /advert from \S+ with same priority \d+ but (higher|lower) IP address than ours$/,
-  // Log lines on a busy machine.
+  // keepalived writes these log lines on a busy machine.
   /^Track script \w+ is already running, expect idle - skipping run$|^A thread timer expired [\d.]+ seconds ago$/,
   /Printing VRRP|^Terminating on signal|^VRRP_Instance\(\w+\) (sent|Entering)|^Removed pid|^$/,
 ]
 
-/** A vrrp_script that the instance tracks. */
+/** A `vrrp_script` of keepalived that the VRRP instance tracks. */
 export type TrackedScript = {
   readonly name: string
-  /** Command of the script. keepalived splits the command at spaces and uses no shell. */
+  /** Command of the check. keepalived splits the command at spaces and uses no shell. */
   readonly command: string
-  /** Time between two runs of the script, in seconds. */
+  /** Seconds between two runs of the check. */
   readonly interval: number
   readonly weight: number
   readonly rise?: number
@@ -121,7 +121,7 @@ export class Keepalived extends DaemonProcess implements Daemon {
   readonly #directory: string
   readonly #scripts: readonly TrackedScript[]
 
-  /** Creates a keepalived. `file` is the path of an existing configuration file. */
+  /** Starts keepalived. `file`: path of an existing configuration file; absent: a file is written from the plan. */
   constructor(lab: Lab, plan: RouterPlan, scripts: readonly TrackedScript[] = [], file?: string) {
     const directory = join(lab.directory, `keepalived-${plan.host.name}`)
     rmSync(directory, { recursive: true, force: true })
@@ -137,7 +137,8 @@ export class Keepalived extends DaemonProcess implements Daemon {
       '--use-file',
       file ?? at('keepalived.conf'),
     ]
-    // TMPDIR is the folder of its statistics. Both processes write their pid files where no other instance does.
+    // TMPDIR is the folder of keepalived's statistics. Both keepalived processes write their pid files to a place that
+    // no other instance uses.
     super(
       new LoggedProcess(lab, plan.host, [...argv, '--pid', at('pid'), '--vrrp_pid', at('vrrp.pid')], {
         TMPDIR: directory,
@@ -163,14 +164,14 @@ export class Keepalived extends DaemonProcess implements Daemon {
     return Promise.resolve(STATES[entered.at(-1) ?? 'INIT'] ?? 'Initialize')
   }
 
-  /** Makes keepalived read its file again, after the plan was written. Without a plan, the file stays as it is. */
+  /** Makes keepalived read its configuration file again. Without a plan, the file is not changed before. */
   reload(plan?: RouterPlan): number {
     if (plan !== undefined)
       writeFileSync(join(this.#directory, 'keepalived.conf'), keepalivedConfig(plan, this.#scripts))
     return this.process.signal('SIGHUP')
   }
 
-  /** Returns log lines that a healthy instance does not write, without their date. */
+  /** Returns keepalived's log lines that a healthy keepalived does not write, without their date. */
   warnings(): string[] {
     return this.lines
       .map(({ text }) => text.replace(/^\w{3} \w{3} +\d+ [\d:]+ \d{4}: ?/, ''))

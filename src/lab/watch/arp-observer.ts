@@ -1,6 +1,7 @@
 /**
- * A client without a neighbour entry: it asks every 10 ms which hosts have the address, and stores every MAC that
- * answered. This file decides how long two answered. This file does not know which node should have the address.
+ * Observes the LAN as a client without a neighbour entry: asks by ARP every 10 ms which hosts have the virtual address,
+ * and stores the MAC address of every answer. Decided here: for how long two hosts answered. This module does not know
+ * which node should have the address.
  */
 
 import type { Host } from '../lab.ts'
@@ -8,13 +9,13 @@ import type { Site } from '../namespaces.ts'
 import { type Span, spansIn, sumOf } from './history.ts'
 import { numberOf, ProbeProcess } from './probe.ts'
 
-/** MACs that answer from `at` on. */
+/** MAC addresses that answer for the virtual address from the time `at` on. */
 export type Claim = { readonly at: number; readonly macs: readonly string[] }
 export type Announcement = { readonly at: number; readonly mac: string }
 
 export class ArpObserver {
   readonly claims: Claim[] = []
-  /** Gratuitous ARP frames that the observer saw for the address. */
+  /** Gratuitous ARP packets that announced the virtual address. */
   readonly announcements: Announcement[] = []
   readonly #process: ProbeProcess
 
@@ -28,12 +29,15 @@ export class ArpObserver {
     })
   }
 
-  /** Returns the milliseconds of the window in which two or more MACs answered, to the 10 ms of a round. */
+  /**
+   * Returns the milliseconds of the window in which two or more MAC addresses answered, exact to the 10 ms between two
+   * questions.
+   */
   overlap(from: number, to: number): number {
     return this.#sum((count) => count > 1, { from, to })
   }
 
-  /** Returns the milliseconds of the window without an answer. */
+  /** Returns the milliseconds of the window in which no host answered. */
   silence(from: number, to: number): number {
     return this.#sum((count) => count === 0, { from, to })
   }

@@ -1,7 +1,8 @@
 /**
- * The traffic on the wire, captured by dumpcap and decoded by tshark. This file decides that "decodes cleanly" means
- * known fields, right checksums of IP and VRRP (with the pseudo-header, which tshark assumes), nothing malformed, no
- * expert remark. This file does not know what should have been sent.
+ * Captures the frames on the wire with dumpcap and decodes them with tshark. Decided here: a frame "decodes cleanly" if
+ * tshark knows its fields and has no expert remark, if nothing is malformed, and if the checksums of IP and VRRP are
+ * right. For VRRP, tshark assumes a checksum with pseudo-header. This module does not know which frames should have
+ * been sent.
  */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -11,7 +12,9 @@ import { sleep } from '../wait.ts'
 
 const FLUSHED = 400
 
-/** Fields of a frame, with tshark's names (IPv4's, then IPv6's) and ours. A missing field is ''. */
+/**
+ * Fields of a frame, by the name used here: tshark's names for IPv4, then for IPv6. A field that a frame lacks is ''.
+ */
 const FIELDS = {
   at: ['frame.time_epoch'],
   mac: ['eth.src'],
@@ -24,7 +27,7 @@ const FIELDS = {
   vrid: ['vrrp.virt_rtr_id'],
   priority: ['vrrp.prio'],
   centiseconds: ['vrrp.short_adver_int'],
-  /** Field with the interval in version 2. */
+  /** Advertisement interval in seconds of a VRRP version 2 packet. */
   seconds: ['vrrp.adver_int'],
   authentication: ['vrrp.auth_type'],
   addresses: ['vrrp.ip_addr', 'vrrp.ipv6_addr'],
@@ -32,7 +35,7 @@ const FIELDS = {
   arpOperation: ['arp.opcode'],
   arpSender: ['arp.src.proto_ipv4'],
   arpTarget: ['arp.dst.proto_ipv4'],
-  /** Target of a Neighbor Advertisement. */
+  /** Target address of a Neighbor Advertisement. */
   naTarget: ['icmpv6.nd.na.target_address'],
   naSolicited: ['icmpv6.nd.na.flag.s'],
   nsTarget: ['icmpv6.nd.ns.target_address'],
@@ -53,7 +56,7 @@ export class Capture {
     this.#process = process
   }
 
-  /** Listens on the bridge, or on eth0 of one host. Resolves when it does. */
+  /** Starts a capture on the bridge, or on eth0 of one host. Resolves when the capture has started. */
   static async start(lab: Lab, name: string, filter = 'ip proto 112 or arp', where: Host | 'bridge' = 'bridge') {
     const path = join(lab.directory, `${name}.pcapng`)
     const [host, link] = where === 'bridge' ? [lab.bridge, 'br0'] : [where, 'eth0']
@@ -63,7 +66,8 @@ export class Capture {
   }
 
   async stop(): Promise<Frame[]> {
-    // The kernel delivers frames in blocks, 250 ms late at most. A block that is under way at the end would be lost.
+    // The kernel hands frames over in blocks, at most 250 ms late. Without this wait, a block that is not yet handed
+    // over would be lost.
     await sleep(FLUSHED)
     this.#process.signal('SIGINT')
     await this.#process.exited
@@ -72,7 +76,8 @@ export class Capture {
 }
 
 export function decode(path: string): Frame[] {
-  // An address whose MAC changes is normal in a failover, so tshark's check for duplicates is off.
+  // In a failover the MAC address of an address changes, which is normal. So tshark's check for duplicate addresses is
+  // off.
   const options = [
     '-o',
     'vrrp.v3_checksum_as_in_v2:FALSE',
@@ -122,7 +127,10 @@ export function decode(path: string): Frame[] {
   })
 }
 
-/** Returns the frames in which tshark finds a fault, with the fault. Checksum status 1 is good. */
+/**
+ * Returns the frames in which tshark finds a fault, each with the fault. In tshark, checksum status 1 means a right
+ * checksum.
+ */
 export function faults(frames: readonly Frame[]): string[] {
   return frames.flatMap((frame) => {
     const wrong = [frame.malformed === '' ? '' : 'malformed', frame.remark]

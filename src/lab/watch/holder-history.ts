@@ -1,16 +1,17 @@
 /**
- * Which nodes of a lab had an address at which time, by the kernels' notifications, which are finer than samples. Times
- * are those of their reception, a few ms late and in one order.
+ * Records which nodes of a lab had an address at which time, from the notifications of their kernels, which are more
+ * exact than regular questions. A time is the time at which this process received the notification: a few ms late, but
+ * in the right order.
  */
 import type { Host, Lab } from '../lab.ts'
 import { LoggedProcess } from '../logged-process.ts'
 import { spansIn, sumOf } from './history.ts'
 
 export type HolderAccount = {
-  /** Total milliseconds without a holder between the two times. */
+  /** Sum of the milliseconds in which no node had the address, between the two times. */
   readonly nobody: number
   readonly several: number
-  /** Nodes that hold the address at the end of the history. */
+  /** Names of the nodes that have the address at the end. */
   readonly holders: readonly string[]
 }
 

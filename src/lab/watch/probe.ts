@@ -1,7 +1,7 @@
 /**
- * The view of a client on the LAN: holdfast-probe (native/probe) on a host of the demo's network asks once a
- * millisecond for an answer from the virtual address. This file decides how its JSON lines become values, and which
- * figures describe a failover. This file does not know the daemons. All times are CLOCK_MONOTONIC in ms, which all
+ * Observes the LAN as a client: the program holdfast-probe (native/probe) on a host of the demo's network sends a probe
+ * to the virtual address once a millisecond. Decided here: how the program's JSON lines become values, and which
+ * figures describe a failover. This module does not know the daemons. All times are CLOCK_MONOTONIC in ms, which all
  * namespaces share.
  */
 import type { ChildProcess } from 'node:child_process'
@@ -13,9 +13,12 @@ import { eventually } from '../wait.ts'
 export const PROBE_PORT = 7007
 
 export type HolderChange = { readonly at: number; readonly name: string }
-/** A change with the sequence number of the answered probe. A late answer to an early probe is about the past. */
+/**
+ * A change of the answering node, with the sequence number of the probe that was answered. A late answer to an early
+ * probe is no news.
+ */
 type AnsweredChange = HolderChange & { readonly sequence: number }
-/** Time without an answer. `lost`: number of its probes that were never answered. */
+/** A time without an answer. `lost`: number of probes in that time that were never answered. */
 export type Gap = { readonly from: number; readonly to: number; readonly lost: number }
 export type ProbeSummary = {
   readonly sent: number
@@ -40,7 +43,7 @@ export function numberOf(fields: Fields, name: string): number {
   return typeof value === 'number' ? value : Number.NaN
 }
 
-/** A running holdfast-probe. Passes on the fields of each line that it prints. */
+/** A running holdfast-probe program. It passes on the fields of each line that the program prints. */
 export class ProbeProcess {
   readonly #child: ChildProcess
   readonly #ended: Promise<void>
@@ -63,7 +66,7 @@ export class ProbeProcess {
     })
   }
 
-  /** Text of its standard error, and whether it still runs. */
+  /** Text that describes why the program fails: its standard error, and whether it still runs. */
   get complaint(): string {
     return this.#complaint.trim()
   }
@@ -74,7 +77,7 @@ export class ProbeProcess {
   }
 }
 
-/** Answers every probe with the host's name, from the address that was asked. */
+/** Starts a service that answers every probe with the host's name, from the address to which the probe was sent. */
 export function startResponder(site: Site, host: Host): ProbeProcess {
   return new ProbeProcess(site, host, ['respond', host.name, String(PROBE_PORT), '--fifo'], () => {})
 }
@@ -86,7 +89,7 @@ export class Prober {
   readonly #process: ProbeProcess
   #summary: ProbeSummary | undefined
 
-  /** Sends one probe a millisecond to `address`, until stop(). */
+  /** Sends one probe a millisecond to `address`, until stop() is called. */
   constructor(site: Site, host: Host | string, address: string) {
     this.address = address
     const argv = ['probe', address, String(PROBE_PORT), '--interval-us', '1000', '--fifo']
@@ -112,23 +115,28 @@ export class Prober {
     }
   }
 
-  /** Name of the node that answered last; `undefined` before the first answer. */
+  /** Name of the node that answered the last probe; `undefined` before the first answer. */
   get holder(): string | undefined {
     return this.holders.at(-1)?.name
   }
 
-  /** Resolves when this host answers. */
+  /** Resolves when the host `name` answers the probes. Throws after `within` ms. */
   async answeredBy(name: string, within = 10_000): Promise<void> {
     const sight = () => this.holders.slice(-5)
     await eventually(`${name} to answer for ${this.address}`, () => this.holder === name, { sight, within })
   }
 
-  /** Returns the first time at or after `at` at which another node than `before` answers. */
+  /**
+   * Returns the first change, at or after the time `at`, to another node than `before`; `undefined` if there is none.
+   */
   movedFrom(before: string, at: number): HolderChange | undefined {
     return this.holders.find((change) => change.at >= at && change.name !== before)
   }
 
-  /** Returns the longest time without an answer that overlaps the window, in ms. 0 means no gap of 3 probes or more. */
+  /**
+   * Returns the longest time without an answer that overlaps the window, in ms; 0 if fewer than 3 probes in a row were
+   * lost.
+   */
   longestGap(from: number, to: number): number {
     return Math.max(0, ...this.gaps.filter((gap) => gap.to >= from && gap.from <= to).map((gap) => gap.to - gap.from))
   }

@@ -20,14 +20,16 @@ import { eventually, monotonicMs } from '../wait.ts'
 import { type Change, type History, type Span, sightsOf } from './history.ts'
 import { numberOf, PROBE_PORT, ProbeProcess, startResponder } from './probe.ts'
 
-/** `duplicates`: UDP probes that two services answered, about one for each ms. */
+/**
+ * Record of one virtual address. `duplicates`: number of UDP probes that two services answered, about one for each ms.
+ */
 export type WitnessRecord = History & { readonly from: number; readonly to: number; readonly duplicates: number }
 
 export type WitnessOptions = {
   readonly addresses: readonly string[]
-  /** Host without a neighbour entry. */
+  /** Host that asks as a client without a neighbour entry. */
   readonly observer: Host
-  /** Host with a neighbour entry. */
+  /** Host that asks as a client with a neighbour entry. */
   readonly client: Host
 }
 
@@ -36,7 +38,7 @@ export type Witness = {
   stop(): Promise<readonly WitnessRecord[]>
 }
 
-/** Watches one address. */
+/** Observes one virtual address. */
 class Watch {
   readonly address: string
   readonly from = monotonicMs()
@@ -51,7 +53,8 @@ class Watch {
 
   constructor(lab: Lab, { observer, client }: WitnessOptions, address: string, names: ReadonlyMap<string, string>) {
     this.address = address
-    // UDP to this neighbour is broadcast, and no gratuitous ARP replaces the entry.
+    // UDP to this permanent neighbour entry is sent to the broadcast MAC address, and no gratuitous ARP replaces the
+    // entry.
     const entry = `neighbour replace ${address} lladdr ff:ff:ff:ff:ff:ff dev eth0 nud permanent`
     ip(observer, entry)
     const asks = ['arp', 'eth0', address, '--interval-ms', '1', '--fifo']
@@ -101,7 +104,10 @@ class Watch {
   }
 }
 
-/** Starts a service on every router. Resolves immediately: no router needs to answer yet. */
+/**
+ * Starts the service on every router and the observers of each address. Resolves immediately: no router needs to answer
+ * yet.
+ */
 export function startWitness(lab: Lab, options: WitnessOptions): Witness {
   const names = new Map(lab.routers.map((host) => [macOf(host), host.name]))
   for (const host of lab.routers) startResponder(lab, host)
@@ -115,7 +121,7 @@ export function startWitness(lab: Lab, options: WitnessOptions): Witness {
   }
 }
 
-/** Resolves when this router alone has answered for every address for `steady` ms. */
+/** Resolves when the router `name` alone has answered for every address for `steady` ms. Throws after `within` ms. */
 export async function settlesOn(witness: Witness, name: string, steady: number, within: number): Promise<void> {
   const last = () => witness.look().map(({ address, holders }) => ({ address, ...holders.at(-1) }))
   await eventually(
