@@ -26,7 +26,7 @@ export type Row = {
   readonly fault: Sights
   /** What the client saw from the repair of the fault on. */
   readonly back: Sights
-  /** Longer of two times, in ms: during the fault and after its repair, two nodes claimed an address for this long. */
+  /** Longest time from the fault to the end, in ms, in which two nodes claimed one of the addresses. */
   readonly overlapMs: number
   readonly tookMs: number
 }

@@ -1,4 +1,7 @@
-/** Random protocol values for fast-check: every value that a router may send, and some that it may not. */
+/**
+ * Generates random protocol values for fast-check: every value that a VRRP router may send, and some values that it may
+ * not send.
+ */
 import fc from 'fast-check'
 import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
 import type { Advertisement } from '../../src/vrrp/advertisement.ts'
@@ -17,7 +20,7 @@ export const addresses = (family: Family): fc.Arbitrary<Address> => {
   return fc.uint8Array({ minLength: length, maxLength: length }).map(addressFromBytes)
 }
 
-/** Host addresses: no group address and not the address of the tests' own router (192.0.2.2, fe80::2). */
+/** Generates host addresses: no group address, and not the address of the tests' own router (192.0.2.2, fe80::2). */
 export const hosts = (family: Family): fc.Arbitrary<Address> =>
   fc
     .uint8Array({ minLength: 6, maxLength: 6 })
@@ -29,7 +32,7 @@ export const hosts = (family: Family): fc.Arbitrary<Address> =>
       ),
     )
 
-/** Version 2 exists for IPv4 only and counts whole seconds. */
+/** Generates VRRP versions. Version 2 exists only for IPv4 and counts its interval in whole seconds. */
 export const versions = (family: Family): fc.Arbitrary<2 | 3> =>
   family === 'ipv4' ? fc.constantFrom<2 | 3>(2, 3) : fc.constant<3>(3)
 
@@ -63,7 +66,9 @@ export type Sent = {
   readonly packet: IncomingPacket
 }
 
-/** Valid packets to the VRRP group, in the form in which the raw socket of the family delivers them. */
+/**
+ * Generates valid packets to the VRRP group, in the form in which the raw socket of the address family delivers them.
+ */
 export const sentPackets: fc.Arbitrary<Sent> = families.chain((family) =>
   fc
     .record({
@@ -87,7 +92,7 @@ export const sentPackets: fc.Arbitrary<Sent> = families.chain((family) =>
     }),
 )
 
-/** Changes octets in the ways of a bad cable, a faulty router or an attacker. */
+/** Generates damaged copies of these octets, as a bad cable, a faulty router or an attacker would change them. */
 export const damage = (bytes: Uint8Array): fc.Arbitrary<Uint8Array> =>
   fc
     .array(

@@ -1,6 +1,7 @@
 /**
- * A worker thread that asks its engine for a report and follows the events. It reports what arrived as the text of a
- * problem: the kinds of messages, and the number of routers in each. It ends itself at the first event.
+ * Runs a worker thread that asks its engine for a report and subscribes to the engine's events. The thread sends back
+ * what it received, as the text of a problem: the kinds of messages, and the number of routers in each. It ends itself
+ * at the first event.
  */
 import { parentPort } from 'node:worker_threads'
 

@@ -1,11 +1,11 @@
 /**
- * Sends given Ethernet frames at a given rate, as an attacker with a raw socket does. It is a process of its own in a
- * network namespace, therefore plain JavaScript. It knows no protocol: forged-frame.ts decides what is forged, and
- * how. It shares no code with the product except the addon that carries the bytes.
+ * Sends given Ethernet frames at a given rate, as an attacker with a raw socket does. The program is plain JavaScript,
+ * because it runs as a process of its own in a network namespace. It knows no protocol: forged-frame.ts decides what is
+ * forged, and how. It shares no code with the product except the addon that sends the frames.
  *
- * argv: INTERFACE. Standard input has one JSON object a line: { id, frames: [hex], count, perSecond }. The frames are
- * sent in turn. Count 0 means until { stop: id }; perSecond 0 means as fast as possible. The answer at the end is {
- * id, sent, failed, ms }.
+ * argv: INTERFACE. Each line of standard input is a JSON object { id, frames: [hex], count, perSecond }. The frames are
+ * sent in turn. Count 0 means until { stop: id } arrives; perSecond 0 means as fast as possible. At the end of each
+ * order the program prints { id, sent, failed, ms }.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -34,7 +34,7 @@ function report({ id, sent, failed, startedAt }) {
 function pump(attack) {
   const { count, frames, perSecond, startedAt } = attack
   const limit = count === 0 ? Number.POSITIVE_INFINITY : count
-  // A burst lasts at most 5 ms, so that a stop is read in time.
+  // A burst of frames lasts at most 5 ms, so that an order to stop is read in time.
   const until = performance.now() + 5
   const due = () => Math.min(limit, Math.floor(1 + ((performance.now() - startedAt) * perSecond) / 1000))
   while (attack.sent + attack.failed < (perSecond === 0 ? limit : due()) && performance.now() < until) {
@@ -42,7 +42,7 @@ function pump(attack) {
     const at = done % frames.length
     const room = (perSecond === 0 ? limit : due()) - done
     const batch = frames.slice(at, at + Math.min(BATCH, room))
-    // No results mean that every frame was sent whole (ADR 0040).
+    // If send() returns no results, the kernel took every frame as a whole (ADR 0040).
     const results = socket.send(batch) ?? batch.map(({ length }) => length)
     for (const result of results) {
       if (result > 0) attack.sent++

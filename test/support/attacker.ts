@@ -1,7 +1,7 @@
 /**
- * An attacker on one host of the lab: sends forged frames once, at a rate, or until stop() is called. Decides the
- * messages to the attacker's process. This file does not know what the frames contain (forged-frame.ts) and what they
- * cause.
+ * Controls an attacker on one host of the lab: it sends forged frames once, at a rate, or until stop() is called.
+ * Decided here: the messages to the attacker's process. This module does not know what the frames contain
+ * (forged-frame.ts) and what they cause.
  */
 import { join } from 'node:path'
 import { packageRoot } from '../../src/lab/installation.ts'
@@ -27,14 +27,14 @@ export class Attacker {
     await this.#process.line('ready', ({ id }) => id === undefined)
   }
 
-  /** Resolves when `count` frames are sent. The frames are taken in turn. */
+  /** Sends `count` frames, taken in turn from the list. Resolves when the frames are sent. */
   async send(frames: readonly Uint8Array[], count = frames.length, perSecond = 0): Promise<Onslaught> {
     const at = monotonicMs()
     const { end } = this.keepSending(frames, perSecond, count)
     return { ...(await end(60_000)), at }
   }
 
-  /** Sends until stop() is called, which returns the number of sent frames. */
+  /** Sends frames until stop() is called. stop() resolves with the number of sent frames. */
   keepSending(frames: readonly Uint8Array[], perSecond: number, count = 0) {
     const at = monotonicMs()
     this.#attacks += 1

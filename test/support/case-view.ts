@@ -1,4 +1,7 @@
-/** Links and routes of a case (cluster-cases.ts) as what holdfast reads of a machine. */
+/**
+ * Converts the links and routes of a test case (cluster-cases.ts) to the form in which holdfast reads those of a
+ * machine.
+ */
 import type { Link, NodeView, Route } from '../../src/cluster/decisions/node-ip/selection.ts'
 import { type Address, address } from '../../src/wire/address.ts'
 import type { CaseLink, CaseRoute } from './cluster-cases.ts'

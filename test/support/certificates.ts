@@ -1,4 +1,4 @@
-/** Certificates for tests, made by openssl when they are needed. Knows no server. */
+/** Issues TLS certificates for tests with openssl, when a test needs them. This module knows no server. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,10 @@ export type Certificate = { readonly key: string; readonly cert: string }
 
 export type Authority = {
   readonly caFile: string
-  /** Issues a certificate for the names. `from` and `to` bound its validity; by default from yesterday on for 30 days. */
+  /**
+   * Issues a certificate for these host names. `from` and `to` bound its validity; by default it is valid from
+   * yesterday on for 30 days.
+   */
   issue(names: string, validity?: { readonly from?: Date; readonly to?: Date }): Certificate
   remove(): void
 }

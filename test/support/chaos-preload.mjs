@@ -1,9 +1,11 @@
 /**
- * Loaded before the product's own bundle (NODE_OPTIONS=--import …): the same engine, with its clock and receive stamps
- * moved, or without the drain before a decision. Decides nothing about when: the chaos suite writes the offset into the
- * file CHAOS_CLOCK and sends SIGWINCH. The machine's clock is never touched.
- * CHAOS_DRAIN=off: an expiry finds nothing in the queues of advertisements; they are read when the event loop says so. The
- * alarm is one of Node's timers then, which come before all sockets: of two descriptors the kernel may name the socket first.
+ * Changes an engine under test. Node loads this script before the product's own bundle (NODE_OPTIONS=--import=…). The
+ * engine's clock and receive time stamps are moved, or the engine does not drain its sockets before a decision. The
+ * chaos suite decides the time and the offset: it writes the offset into the file CHAOS_CLOCK and sends SIGWINCH. The
+ * machine's clock is never changed.
+ * With CHAOS_DRAIN=off, the engine finds nothing in the queues of advertisements when a timer expires. It reads the
+ * queues only when the event loop reports the socket. The engine's alarm is then a timer of Node, which fires before
+ * Node reads any socket. Otherwise the kernel could report the socket before the alarm's descriptor.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -25,7 +27,7 @@ function patch() {
   const addon = require(file)
   let offset = 0
   let before = 0
-  /** Time of the step, by the machine's own clock. */
+  /** Time at which the clock was moved, by the machine's own clock. */
   let steppedAt = 0
   const read = new Float64Array(3)
 

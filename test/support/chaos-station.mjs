@@ -1,10 +1,11 @@
 /**
- * A fourth station that sends VRRP packets without being a router of the group. It floods the LAN with malformed
- * advertisements and garbage, or forges advertisements that are correct in every field. It is a process of its own in
- * a network namespace, therefore plain JavaScript. It shares no code with the product except the addon that carries
- * the bytes.
+ * Sends VRRP packets from a fourth station that is no router of the group. It floods the LAN with malformed
+ * advertisements and garbage, or forges advertisements that are correct in every field. The program is plain
+ * JavaScript, because it runs as a process of its own in a network namespace. It shares no code with the product except
+ * the addon that sends the packets.
  *
- * argv: flood VRID VIP MS | forge VRID VIP MS PRIORITY SOURCE. It ends by itself after MS.
+ * argv: flood VRID VIP MS
+ * forge VRID VIP MS PRIORITY SOURCE. The program ends by itself after MS milliseconds.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -12,14 +13,14 @@ import { join } from 'node:path'
 
 const [mode, vridText, vip, msText, priorityText = '254', sourceText = '10.77.0.66'] = process.argv.slice(2)
 const GROUP = [224, 0, 0, 18]
-/** Packets of a flood in each millisecond. */
+/** Number of packets that a flood sends in each millisecond. */
 const PACKETS = 5
-/** Milliseconds between forged advertisements, as between those of a real Active. */
+/** Milliseconds between two forged advertisements, as between the advertisements of a real Active. */
 const EVERY = 100
 /**
- * Milliseconds between forged advertisements with priority 0 in the Active's name. Such a packet has no effect if the
- * Active advertises within Skew_Time after it. At the Active's own interval, this would be so for every packet or for
- * none. This interval differs, so that every phase occurs. It is longer than the Active's interval, because the
+ * Milliseconds between two forged advertisements with priority 0 in the Active's name. Such a packet has no effect if
+ * the Active advertises within Skew_Time after it. At the Active's own interval, this would be so for every packet or
+ * for none. This interval differs, so that every phase occurs. It is longer than the Active's interval, because the
  * Active answers a competing Active no more often. A Backup would otherwise be Active beside it for 48 ms.
  */
 const EVERY_ZERO = 123

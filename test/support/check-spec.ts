@@ -1,4 +1,7 @@
-/** Specifications of health checks as the configuration's defaults would fill them in, for tests to change. */
+/**
+ * Builds specifications of health checks, with the default values of the configuration. A test changes only the values
+ * that matter to it.
+ */
 import type { CheckSpec, HttpSpec, ProbeSpec, TcpSpec } from '../../src/healthcheck/check.ts'
 import { monotonicNow, type Probe } from '../../src/healthcheck/probe.ts'
 import type { ProbeResult } from '../../src/healthcheck/probe-result.ts'
@@ -38,7 +41,7 @@ export function checkSpec(probe: ProbeSpec, changes: Changes = {}): CheckSpec {
   }
 }
 
-/** Runs a probe once. Returns its outcome, with its duration by the wall clock. */
+/** Runs a probe once. Returns its result and, in `took`, its duration in ms of real time. */
 export async function ask(probe: Probe, timeout = 20_000): Promise<ProbeResult & { readonly took: number }> {
   const abort = new AbortController()
   const startedAt = monotonicNow()

@@ -1,4 +1,7 @@
-/** The engine's side of checks in a worker thread, for tests: each report with its time. Node 20 strips no types. */
+/**
+ * Runs health checks in a worker thread, for tests that take the engine's side: stores each report of the thread with
+ * its time. The thread is a compiled file, because Node 20 cannot run TypeScript.
+ */
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { CheckNews, CheckOrder } from '../../src/healthcheck/check-message.ts'
@@ -27,7 +30,10 @@ export class CheckThread {
     this.#worker.postMessage(order)
   }
 
-  /** Resolves with the first report since `since` that `matches`. */
+  /**
+   * Resolves with the first report for which `matches` returns true, of all reports since the time `since`. Throws
+   * after `within` ms.
+   */
   hear(expected: string, matches: (news: CheckNews) => boolean, since = 0, within = 15_000): Promise<Told> {
     const look = () => this.told.find(({ at, news }) => at >= since && matches(news))
     return eventually(expected, look, { sight: () => this.told.slice(-3), within, every: 1 })

@@ -1,7 +1,8 @@
 /**
- * The service that health checks ask: http on 8080 and https on 8443, for the folder in argv. The file `mode` decides with
- * each request: a status, with which it is answered. SIGHUP: the certificate is read again. `/text` answers with the file
- * `text`. It says "listening" when both ports are open.
+ * Serves the requests of health checks: http on port 8080 and https on port 8443. argv names the folder of the key, the
+ * certificate and the answers. The file `mode` in that folder has the HTTP status of every answer, and is read at each
+ * request. The path `/text` is answered with the file `text`. At SIGHUP the server reads its certificate again. It
+ * prints "listening" when both ports are open.
  */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'

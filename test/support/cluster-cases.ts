@@ -1,17 +1,17 @@
 /**
- * Behaviour of baremetal-runtimecfg as cases by function; test/samples/cluster/README.md gives their origin. This file
- * does not judge which cases holdfast has to follow: each test decides that.
+ * Reads recorded cases of baremetal-runtimecfg's behaviour, by function. test/samples/cluster/README.md describes their
+ * origin. This module does not decide which cases holdfast has to follow: each test does.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A link of a case, with its addresses. */
+/** A network interface of a test case, with its addresses. */
 export type CaseLink = {
   readonly name: string
   readonly index: number
   readonly addrs: readonly { readonly cidr: string; readonly deprecated: boolean; readonly label: string }[]
 }
-/** A route of a case. `dst` null is the default route. */
+/** A route of a test case. A `dst` of null means the default route. */
 export type CaseRoute = {
   readonly link: string
   readonly dst: string | null
@@ -31,7 +31,7 @@ export type ClusterCase<Input, Expected> = {
 
 const FILE = join(import.meta.dirname, '..', 'samples', 'cluster', 'nodeip-cases.json')
 
-/** Returns the cases of the function. Throws for a name without cases, because a test of no case would pass. */
+/** Returns the cases of the function `fn`. Throws if there are none, because a test without a case would pass. */
 export function clusterCases<Input, Expected>(fn: string): ClusterCase<Input, Expected>[] {
   const { cases } = JSON.parse(readFileSync(FILE, 'utf8')) as { cases: ClusterCase<Input, Expected>[] }
   const found = cases.filter((one) => one.fn === fn)

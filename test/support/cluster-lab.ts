@@ -1,7 +1,7 @@
 /**
- * A cluster in namespaces. Each router of a lab runs a managed engine and an agent. A host of its own runs the stand-in
- * of the Kubernetes API, which can die and come back there. Decides how they are started and where their files are.
- * This file does not know what a test is about.
+ * Builds a cluster in network namespaces. Each router of a lab runs an engine that an agent configures, and that agent.
+ * A host of its own runs the stand-in of the Kubernetes API, which a test can stop and start again. Decided here: how
+ * the processes are started and where their files are. This module does not know what a test is about.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ export const INGRESS_VIP = '10.77.0.101'
 export type ClusterLabOptions = {
   readonly nodes: number
   readonly api?: KubeApiOptions
-  /** Flags of each agent, besides its own. */
+  /** Further command-line options of each agent. */
   readonly flags?: readonly string[]
 }
 
@@ -45,19 +45,19 @@ export class ClusterLab {
     this.nodes = this.lab.routers.map((host, i) => new LabNode(this.lab, host, i, kubeconfig, flags))
   }
 
-  /** Returns the node at position 1, 2, …. */
+  /** Returns the node at position 1, 2, … of the lab. */
   node(position: number): LabNode {
     const node = this.nodes[position - 1]
     if (node === undefined) throw new Error(`Cannot find node ${position}: have ${this.nodes.length}`)
     return node
   }
 
-  /** Registers a node as kubelet does, whether it runs in this lab or not. */
+  /** Registers a node with the Kubernetes API, as kubelet does. The node need not run in this lab. */
   register(plan: Partial<NodePlan> & Pick<NodePlan, 'name'>): void {
     this.api.store.put(NODES, nodeObject(plan))
   }
 
-  /** Registers all nodes of the lab as control plane nodes. */
+  /** Registers all nodes of the lab with the Kubernetes API, as control plane nodes. */
   registerAll(): void {
     for (const { name, host } of this.nodes) this.register({ name, addresses: [host.address] })
   }
@@ -66,7 +66,7 @@ export class ClusterLab {
     this.api.store.remove(NODES, name)
   }
 
-  /** Gives the API its address, for the first time or again. */
+  /** Makes the Kubernetes API reachable at its address, for the first time or again. */
   async apiUp(): Promise<void> {
     const path = join(this.lab.directory, 'api.sock')
     rmSync(path, { force: true })
@@ -75,7 +75,7 @@ export class ClusterLab {
     await this.#port.line(/^listening$/, 20_000)
   }
 
-  /** Resets all connections; the port refuses new ones. */
+  /** Resets all connections to the Kubernetes API. Its port then refuses new connections. */
   async apiDown(): Promise<void> {
     this.#port?.signal('SIGKILL')
     await this.#port?.exited
@@ -83,7 +83,7 @@ export class ClusterLab {
     await this.api.stop()
   }
 
-  /** Makes the API accept connections and answer none, in both directions. */
+  /** Makes the Kubernetes API accept connections and answer none. */
   apiFreezes(): void {
     this.#port?.signal('SIGSTOP')
   }
@@ -116,7 +116,9 @@ export class LabNode {
   readonly #kubeconfig: string
   readonly #flags: readonly string[]
   readonly #run: string
-  /** Environment of the agent and of its launcher: for example a mount namespace of its own. */
+  /**
+   * Environment variables of the agent and of its launcher, for example to give both a mount namespace of their own.
+   */
   environment: Readonly<Record<string, string>> = {}
   wrapper: readonly string[] = []
   vips: { readonly api: string; readonly ingress: string } = { api: LAB_VIP, ingress: INGRESS_VIP }
@@ -147,7 +149,7 @@ export class LabNode {
     const { api, ingress } = this.vips
     const words = ['--api-vips', api, '--ingress-vips', ingress, '--name', 'ostest', '--json']
     const places = ['--engine-socket', this.socket, '--state-dir', this.stateDirectory]
-    // An address that the node keeps when it moves to another network.
+    // A node keeps this loopback address when it moves to another network.
     const listen = ['--listen', `127.0.0.1:${this.metricsPort}`]
     const argv = [
       ...this.wrapper,
@@ -165,14 +167,17 @@ export class LabNode {
     return this.agent
   }
 
-  /** Makes the router ready, as the preset of ingress requires. Until then no node has the ingress address. */
+  /**
+   * Starts a service that makes the node's ingress router ready, as the preset for ingress requires. Until then no node
+   * has the ingress address.
+   */
   serveIngress(): LoggedProcess {
     return new LoggedProcess(this.#lab, this.host, ['node', READY_PORTS, this.#lab.directory, '1936'])
   }
 
-  /** Returns the peers by router, sorted, that the engine has in force and would start with. */
+  /** Returns the unicast peers of each router, sorted. The engine uses these peers now, and after a restart. */
   peers(): Readonly<Record<string, readonly string[]>> {
-    // Before the first configuration from the agent there are none.
+    // This file does not exist until the engine has received the first configuration from the agent.
     const text = existsSync(this.memory) ? readFileSync(this.memory, 'utf8') : ''
     const kept: Kept | null = parse(text)
     return Object.fromEntries(
@@ -187,13 +192,13 @@ export class LabNode {
     return snapshotOf(this.socket)
   }
 
-  /** Returns lines such as `ostest_API_0: unicast to 2 peers`. */
+  /** Returns one line for each router of the engine, such as `ostest_API_0: unicast to 2 peers`. */
   async routers(): Promise<string[]> {
     const routers = (await this.snapshot())?.routers ?? []
     return routers.map(({ name, transport }) => `${name}: ${transport}`)
   }
 
-  /** Log records of the agent. */
+  /** Log records of the agent, each parsed from JSON. */
   get told(): readonly Readonly<Record<string, unknown>>[] {
     return (this.agent?.lines ?? []).flatMap(({ text }) => {
       try {
@@ -205,7 +210,7 @@ export class LabNode {
     })
   }
 
-  /** Routers that the agent's last configuration named, as the agent logged them. */
+  /** Names of the routers in the last configuration that the agent gave to the engine, as the agent logged them. */
   get lastHandOver(): readonly string[] {
     const handed = this.told.filter(({ msg }) => msg === 'configuration handed over to the engine').at(-1)
     return Array.isArray(handed?.routers) ? handed.routers.map(String) : []

@@ -1,7 +1,7 @@
 /**
- * A cluster for tests of the agent's core: Node objects as the API has them, machines that are those nodes, and
- * agents. All agents share one virtual clock, and their wall clocks differ. The engines here answer immediately and
- * record the configurations that they receive.
+ * Plays a cluster for tests of the agent's decisions: Node objects as the Kubernetes API has them, the machines that
+ * are those nodes, and their agents. All agents run on one virtual clock, and their wall clocks differ. The engines
+ * here answer immediately, and record each configuration that they receive.
  */
 import type { AgentEvent, AgentOrder, AgentState, Now, Start } from '../../src/cluster/decisions/agent-state.ts'
 import { startAgent, stepAgent } from '../../src/cluster/decisions/agreement.ts'
@@ -33,7 +33,7 @@ export const nodeObject = (name: string, addresses: readonly string[], options: 
   },
 })
 
-/** Returns a machine with `cidrs` on one interface that has the default route. */
+/** Returns a machine with the addresses `cidrs` on one interface, to which the default route leads. */
 export const machine = (cidrs: readonly string[], others: Partial<Machine> & { link?: string } = {}): Machine => {
   const { link = 'br-ex', ...rest } = others
   return {
@@ -69,7 +69,7 @@ export const start = (others: Partial<Start> = {}): Start => ({
   ...others,
 })
 
-/** A configuration that an agent handed over, with the true time. */
+/** A configuration that an agent gave to its engine. `at`: true time in ms. */
 export type HandedOver = { readonly at: number; readonly desired: Desired }
 
 export class PlayedAgent {
@@ -77,7 +77,7 @@ export class PlayedAgent {
   readonly handed: HandedOver[] = []
   readonly orders: AgentOrder[] = []
   #skew: number
-  /** Answer of the engine to the next configuration; `undefined` for no answer. */
+  /** Answer of the engine to the agent's next configuration; `undefined`: the engine does not answer. */
   answer: AgentEvent | undefined = { kind: 'engineAccepted' }
   onHandOver: (desired: Desired) => void = () => {}
 
@@ -87,16 +87,16 @@ export class PlayedAgent {
   }
 
   #now(at: number): Now {
-    // The monotonic clock began some time ago, and has no relation to the clocks of the other agents.
+    // The agent's monotonic clock began at another moment than the clocks of the other agents.
     return { monotonic: at - 1_000_000, wall: at + this.#skew }
   }
 
-  /** Sets only the wall clock, in ms ahead of the true time. */
+  /** Sets only the agent's wall clock. `skew`: milliseconds by which it is ahead of the true time. */
   setClock(skew: number): void {
     this.#skew = skew
   }
 
-  /** True time at which the agent wants to run again. */
+  /** True time in ms at which the agent wants to run again; `undefined`: never by itself. */
   get wakeAt(): number | undefined {
     return this.state.wakeAt === undefined ? undefined : this.state.wakeAt + 1_000_000
   }
@@ -122,13 +122,16 @@ export class PlayedAgent {
     return this.handed.at(-1)?.desired
   }
 
-  /** Instances by name, with their peers. */
+  /** Unicast peers of each virtual router of the engine's configuration, by router name. */
   get peers(): Record<string, readonly string[] | 'multicast'> {
     return Object.fromEntries((this.last?.instances ?? []).map(({ name, peers }) => [name, peers]))
   }
 }
 
-/** Runs each agent when it wants to run, until `end`. Throws if an agent never stops asking to run. */
+/**
+ * Runs each agent at the times at which it wants to run, until the true time `end`. Throws if an agent never stops
+ * asking to run.
+ */
 export function playUntil(end: number, agents: readonly PlayedAgent[]): void {
   for (let turns = 0; turns < 100_000; turns++) {
     const [next] = agents

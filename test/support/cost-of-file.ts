@@ -1,27 +1,37 @@
 /**
- * Measures what one test file costs and what the machine lost meanwhile, and leaves the figures in its report (`meta`) for
- * test/support/history-reporter.ts and summary-reporter.ts. Vitest loads this before each file (`setupFiles`). Outside the unit tests a file has a
- * process of its own; the unit tests share two processes, so each file counts from where the last one ended.
+ * Measures the CPU and wall time of one test file, and the CPU time that the machine did not give to it. The figures go
+ * into the file's report (`meta`) for test/support/history-reporter.ts and summary-reporter.ts. Vitest loads this
+ * module before each test file (`setupFiles`). Outside the unit tests, each test file has a process of its own. All
+ * unit tests share two processes, so the figures of a file count from the end of the file before.
  */
 import { readFileSync } from 'node:fs'
 import { afterAll, afterEach, beforeEach } from 'vitest'
 import { beginTest, type Loss, lossOfTest, watchMachine } from '../judge/time.ts'
 
-/** Milliseconds: wall time, CPU time of the test process, and CPU time of the programs that it started and that have ended. */
+/**
+ * Cost of a test file in milliseconds: wall time, CPU time of the test process, and CPU time of the ended programs that
+ * the file has started.
+ */
 export type FileCost = { readonly wall: number; readonly own: number; readonly programs: number }
 
 declare module 'vitest' {
   interface TaskMeta {
     cost?: FileCost
-    /** Time that the machine lost while the test, or the file, ran. */
+    /** CPU time that the machine did not give to the test, or to the file, while it ran. */
     loss?: Loss
   }
 }
 
-/** USER_HZ is 100 on every architecture that Linux has here. */
+/**
+ * Milliseconds in one unit of /proc/self/stat. USER_HZ of Linux is 100 on every architecture for which holdfast is
+ * built.
+ */
 const JIFFY = 10
 
-/** Fields 16 and 17 of /proc/self/stat: CPU time of children that were waited for (proc_pid_stat(5)). */
+/**
+ * Returns the CPU time in ms of the ended children of this process: fields 16 and 17 of /proc/self/stat
+ * (proc_pid_stat(5)).
+ */
 function programsMs(): number {
   const fields = readFileSync('/proc/self/stat', 'utf8')
     .replace(/^.*\) /s, '')

@@ -1,18 +1,21 @@
 /**
- * The Docker engine as tests use it. This file decides what makes an engine usable, and the mark of each object that a
- * test makes (a label with the pid of its process). Objects of dead runs are removed by that mark, and nothing else is
- * removed. This file does not know what runs in the containers.
+ * Runs the Docker engine for tests. Decided here: which engine can be used, and the mark on each object that a test
+ * creates: a label with the process number of the test. The objects of ended tests are found by that mark and removed,
+ * and nothing else is removed. This module does not know what runs in the containers.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 
-/** Label on containers and networks; its value is the pid of the process that made them. */
+/** Name of the label on containers and networks. Its value is the number of the process that created them. */
 export const MADE_BY = 'holdfast.made-by'
 
-/** Without this, testcontainers starts a cleanup container, whose image the registry may not have. */
+/** Without this variable, testcontainers starts a cleanup container, whose image the registry may not have. */
 process.env.TESTCONTAINERS_RYUK_DISABLED = 'true'
 
-/** Runs a command of Docker. Throws with its error output, also when the engine has not answered within a minute. */
+/**
+ * Runs a Docker command and returns its standard output. Throws with the error text of the command, or if the engine
+ * has not answered after `within` ms.
+ */
 export function docker(argv: readonly string[], within = 60_000, input = ''): string {
   return execFileSync('docker', argv, {
     encoding: 'utf8',
@@ -26,7 +29,10 @@ export function docker(argv: readonly string[], within = 60_000, input = ''): st
 
 let answers: boolean | undefined
 
-/** Reports whether a Docker engine answers. Asked only once: an engine starts before the tests or never (scripts/container-tests.sh). */
+/**
+ * Returns true if a Docker engine answers. The engine is asked only once: it is started before the tests
+ * (scripts/container-tests.sh) or not at all.
+ */
 export function engineAnswers(): boolean {
   if (answers === undefined) {
     try {
@@ -41,7 +47,7 @@ export function engineAnswers(): boolean {
 
 const lines = (text: string): string[] => text.split('\n').filter(Boolean)
 
-/** Removes the containers and networks that this process, or any dead process, has made. */
+/** Removes the containers and networks that this process, or any ended process, has created. */
 export function removeLeftovers(isOurs = (pid: string) => !existsSync(`/proc/${pid}`)): void {
   const marked = (kind: 'ps' | 'network') => {
     const all = kind === 'ps' ? ['ps', '--all'] : ['network', 'ls']
@@ -50,7 +56,7 @@ export function removeLeftovers(isOurs = (pid: string) => !existsSync(`/proc/${p
     return found.map((line) => line.split(' ')).flatMap(([id = '', pid = '']) => (isOurs(pid) ? [id] : []))
   }
   const containers = marked('ps')
-  // A container that ends by itself with --rm may be gone before its turn comes, which is as good.
+  // A container with --rm that ends by itself is removed by Docker, which is no error here.
   for (const id of containers) quietly(['rm', '--force', '--volumes', id])
   for (const id of marked('network')) docker(['network', 'rm', id])
 }
@@ -59,6 +65,6 @@ function quietly(argv: readonly string[]): void {
   try {
     docker(argv)
   } catch {
-    // The network is gone already.
+    // The network was removed already.
   }
 }

@@ -1,4 +1,7 @@
-/** Answers of a test's daemon to each question that a worker thread may ask of an engine. Its journal is empty. */
+/**
+ * Answers each question that a worker thread may ask of its engine, for a test's daemon. The event journal in the
+ * answers is empty.
+ */
 
 import type { Daemon } from '../../src/daemon/daemon.ts'
 import { Chronicle } from '../../src/daemon/telemetry/chronicle.ts'

@@ -1,6 +1,6 @@
 /**
- * An engine without VRRP: it serves a status and a journal on a unix socket, as the agent asks for them. The test
- * sets their content. Decides nothing; does not know VRRP.
+ * Imitates an engine without VRRP: serves a status and an event journal on a unix socket, where the agent reads them.
+ * The test sets their content. This module decides nothing and does not know VRRP.
  */
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
@@ -8,7 +8,10 @@ import type { Socket } from 'node:net'
 
 export type FakeRouter = {
   readonly address: string
-  /** The Active; `undefined` while the engine listens and receives no advertisement. */
+  /**
+   * Address of the Active, or `self` if this engine is the Active; `undefined` while the engine has received no
+   * advertisement.
+   */
   readonly holder: 'self' | string | undefined
   readonly duplicates?: readonly { readonly mac: string; readonly router: string | undefined }[]
   readonly since?: string
@@ -47,7 +50,7 @@ export class FakeEngine {
     return this
   }
 
-  /** Ends the engine as its death would. */
+  /** Closes the socket and all connections, as the death of an engine would. */
   async kill(): Promise<void> {
     const server = this.#server
     if (server === undefined) return
@@ -63,12 +66,12 @@ export class FakeEngine {
     this.tell({ kind: 'peerHeard' })
   }
 
-  /** Number of clients of the journal. */
+  /** Number of clients that read the event journal. */
   get listeners(): number {
     return this.#streams.size
   }
 
-  /** Sends one event of the journal. */
+  /** Sends one event of the journal to all clients that read it. */
   tell(event: Readonly<Record<string, unknown>>): void {
     const text = `id: ${++this.#seq}\ndata: ${JSON.stringify({ seq: this.#seq, at: new Date().toISOString(), ...event })}\n\n`
     for (const stream of this.#streams) stream.write(text)

@@ -1,8 +1,8 @@
 /**
- * Nodes of one virtual router, with a client and an observer. Each node reads the same kind of file, by keepalived or
- * by holdfast. Decides the content of the file (OpenShift's, with two checks that a test can fail) and how each
- * holdfast gets its own /run. A node counts as holder if its kernel answers for the address. This file does not know
- * what happens to the nodes.
+ * Runs the nodes of one virtual router, with a client and an observer. All nodes read a keepalived file, with
+ * keepalived or with holdfast. Decided here: the content of the file (OpenShift's, with two checks that a test can
+ * fail), and how each holdfast gets a /run folder of its own. A node counts as holder if its kernel answers for the
+ * virtual address. This module does not know what happens to the nodes.
  */
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -27,10 +27,13 @@ export type Row = {
   readonly intervalMs: number
 }
 
-/** Contents of the file of a node, besides the row. */
+/** Values that a node's keepalived file has in addition to those of the row. */
 export type NodeFile = {
   readonly priority: number
-  /** Positions of the listed peers, with or without the node's own; by default all members of the group. */
+  /**
+   * Positions of the nodes in the file's list of unicast peers, with or without the node itself. By default, all
+   * members of the group.
+   */
   readonly peers?: readonly number[]
   readonly checks?: boolean
 }
@@ -39,7 +42,7 @@ export const BASE = { priority: 40, weight: 20 } as const
 export const BOOTSTRAP = 70
 const VIPS: Readonly<Record<Family, string>> = { ipv4: LAB_VIP, ipv6: 'fd77::100' }
 
-// Among equal priorities the higher address wins, so the last node is the first holder.
+// Among nodes with equal priority the higher address wins, so the last node becomes the first holder.
 const lastPart = (host: Host) => host.address.split('.').at(-1) ?? ''
 
 function addIpv6(host: Host): void {
@@ -52,7 +55,7 @@ function addIpv6(host: Host): void {
 type Daemon = Holdfast | Keepalived
 type Node = { readonly host: Host; daemon: Daemon | undefined; readonly everyDaemon: Daemon[]; file: NodeFile }
 
-/** A period in which the kernel may still have the addresses of a killed daemon. */
+/** A period in which the kernel may still have the addresses of a killed daemon. Times in ms. */
 type Death = { readonly name: string; readonly from: number; to: number }
 
 export class FileGroup {
@@ -66,7 +69,10 @@ export class FileGroup {
   readonly #names: ReadonlyMap<string, string>
   readonly #deaths: Death[] = []
 
-  /** Each member is in the list of peers of all nodes. The further nodes list the members, and no node lists them. */
+  /**
+   * Creates a group of `members` nodes, each of which is in the peer list of all nodes. The `others` are further nodes:
+   * they list the members, and no node lists them.
+   */
   constructor(row: Row, members: number, others = 0) {
     this.row = row
     this.vip = VIPS[row.family]
@@ -114,7 +120,10 @@ export class FileGroup {
     return daemon
   }
 
-  /** Makes a check of the node pass or fail. `serves` has a weight; without `lives` the instance is in FAULT. */
+  /**
+   * Makes a check of the node pass or fail. The check `serves` has a weight. A failed check `lives` puts the instance
+   * into FAULT.
+   */
   setCheck(name: string, check: 'serves' | 'lives', passes: boolean): void {
     const path = join(this.#folder(this.lab.host(name)), check)
     if (passes) writeFileSync(path, '')
@@ -137,7 +146,7 @@ export class FileGroup {
       ...rest,
       '}',
     ]
-    // A busy machine starts a program late. By default keepalived's timeout is the interval.
+    // A busy machine starts a check program late. keepalived's default for the timeout is the interval.
     const pace = ['  interval 1', '  timeout 3', '  rise 2', '  fall 2']
     return [
       'global_defs {',
@@ -173,7 +182,7 @@ export class FileGroup {
     ].join('\n')
   }
 
-  /** Resolves when the node's state machine runs. */
+  /** Starts the daemon of the node at this position. Resolves when the daemon's state machine runs. */
   async start(position: number, kind: FileKind, file: NodeFile = { priority: BASE.priority }): Promise<void> {
     const node = this.#at(position)
     const { host } = node
@@ -192,7 +201,10 @@ export class FileGroup {
     return path
   }
 
-  /** Stops the node as an operator does; resolves when it has ended. */
+  /**
+   * Stops the daemon of the node as an operator does (SIGTERM). Resolves when the daemon has ended, with the time of
+   * the signal in ms.
+   */
   async stop(position: number): Promise<number> {
     const daemon = this.daemon(position)
     const at = daemon.terminate()
@@ -201,7 +213,7 @@ export class FileGroup {
     return at
   }
 
-  /** Kills all processes of the node together; its kernel keeps the addresses. */
+  /** Kills all processes of the node together. The node's kernel keeps the addresses. Resolves with the time in ms. */
   async kill(position: number): Promise<number> {
     const daemon = this.daemon(position)
     const at = daemon.killAll()
@@ -211,7 +223,7 @@ export class FileGroup {
     return at
   }
 
-  /** Makes the daemon read its file again, with these changes. */
+  /** Changes the daemon's configuration file and makes the daemon read the file again. */
   reload(position: number, change: Partial<NodeFile> = {}): void {
     const node = this.#at(position)
     node.file = { ...node.file, ...change }
@@ -221,7 +233,10 @@ export class FileGroup {
     else daemon.reload()
   }
 
-  /** Nodes whose kernel answers, over time. A node whose daemon was killed is no holder until the daemon is back. */
+  /**
+   * Returns which nodes' kernels answered for the virtual address, over time. A node whose daemon was killed does not
+   * count until the daemon runs again.
+   */
   holders(): Change[] {
     const { claims } = this.#observer
     const turns = this.#deaths.flatMap(({ from, to }) => [from, to]).filter(Number.isFinite)
@@ -246,21 +261,25 @@ export class FileGroup {
     return longestOf(spansIn(this.holders(), wanted, { from, to }))
   }
 
-  /** Returns the nodes that answered together with another node at some time in the window. */
+  /** Returns the names of the nodes that answered at the same time as another node, at any time in the window. */
   competing(from: number, to: number): string[] {
     const found = spansIn(this.holders(), (count) => count > 1, { from, to })
     return [...new Set(found.flatMap(({ holders }) => holders))].sort()
   }
 
   /**
-   * Returns the longest of the silences that overlap the window, and the number of their probes without an answer.
+   * Returns the longest time in ms without an answer to the client that overlaps the window, and the number of
+   * unanswered probes in all such times.
    */
   silence(from: number, to: number): { readonly longest: number; readonly lost: number } {
     const gaps = this.prober.gaps.filter((gap) => gap.to >= from && gap.from <= to)
     return { longest: this.prober.longestGap(from, to), lost: gaps.reduce((sum, { lost }) => sum + lost, 0) }
   }
 
-  /** Waits until one node that `passes` accepts has answered alone for `steady` ms and the client has an answer from it. */
+  /**
+   * Waits until one node whose name `passes` accepts has answered alone for `steady` ms and also answers the client.
+   * Returns its name.
+   */
   async settles(occasion: string, steady: number, within: number, passes = (_name: string) => true): Promise<string> {
     const look = () => {
       const last = this.holders().at(-1)
@@ -274,14 +293,18 @@ export class FileGroup {
     return eventually(`one holder after ${occasion}`, look, { sight, within, every: 20 })
   }
 
-  /** Node of the MAC that the client's kernel has now. A loser's announcement may follow the winner's answer. */
+  /**
+   * Returns the name of the node to whose MAC address the client's kernel sends now. An announcement of the losing node
+   * may arrive after the winner's answer.
+   */
   #clientSendsTo(): string | undefined {
     const entry = this.lab.exec(this.lab.client, ['ip', 'neigh', 'show', 'to', this.vip, 'dev', 'eth0'])
     return this.#names.get(/lladdr (\S+)/.exec(entry)?.[1] ?? '')
   }
 
   /**
-   * Lists the nodes that answered and the log lines of the daemons, in ms since `from`, for the reader of a failure.
+   * Returns lines with the nodes that answered and the daemons' log lines, in ms since `from`, for the error of a
+   * failed test.
    */
   story(from: number, to: number): string[] {
     const answered = this.holders().map(({ at, holders }) => ({
@@ -310,10 +333,13 @@ export class FileGroup {
   }
 }
 
-/** Returns a holdfast with a folder of its own. A file without a folder would use the folder of the machine. */
+/**
+ * Returns a holdfast that reads the keepalived file, with a folder of its own. Without it, the daemon would use the
+ * folder of the machine.
+ */
 export function holdfastFrom(lab: Lab, plan: RouterPlan, file: string): Holdfast {
-  // Called as: sh -c SCRIPT holdfast run -c YAML. The folder of the YAML file, which has the socket, becomes the
-  // daemon's.
+  // The script is called as: sh -c SCRIPT holdfast run -c YAML. The folder of the YAML file becomes the daemon's run
+  // directory, which has the socket.
   const script = [
     'mount -t tmpfs none /run',
     'mkdir /run/holdfast',

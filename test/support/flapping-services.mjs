@@ -1,8 +1,8 @@
 /**
- * Services for the checks of a node of the soak, in the folder of argv and on loopback. A server that is always
- * healthy listens on 8080. A server that answers 200 and 500 by turns listens on 8081. The port 8082 opens and
- * closes, and files come and go. The line `pause` on standard input makes everything healthy; `go on` lets the
- * services flap again.
+ * Runs services that health checks of a soak test check, on loopback and in the folder that argv names. An HTTP server
+ * that is always healthy listens on port 8080. A server that answers 200 and 500 by turns listens on port 8081. Port
+ * 8082 opens and closes, and files appear and disappear. The line `pause` on standard input makes every service
+ * healthy; after the line `go on` the services change again.
  */
 import { rmSync, writeFileSync } from 'node:fs'
 import { createServer as createHttp } from 'node:http'
@@ -34,11 +34,12 @@ const setFile = (name) => (there) =>
   there ? writeFileSync(join(folder, name), '') : rmSync(join(folder, name), { force: true })
 
 /**
- * Each setting and the ms until it changes. The periods differ from each other and from the interval of the checks.
+ * Lists each setting and the milliseconds until it changes. The periods differ from each other and from the interval of
+ * the checks.
  */
 const flapping = [
   [(up) => Object.assign(well, { http: up }), 2_300],
-  // Longer than the time after which a server counts as refusing idle connections.
+  // This period is longer than the time after which the daemon assumes that a server closes idle connections.
   [setPort, 7_300],
   [setFile('flap-file'), 1_700],
   [setFile('flap-program'), 2_900],

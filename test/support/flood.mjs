@@ -1,7 +1,7 @@
 /**
- * Sends the requested number of packets that no VRRP router may act on. It is a process of its own in a network
- * namespace, therefore plain JavaScript. It builds its frames by hand, so that they can be wrong in every way that
- * the wire allows. It shares no code with the product except the addon that carries the bytes. It prints one JSON
+ * Sends the requested number of packets on which no VRRP router may act. The program is plain JavaScript, because it
+ * runs as a process of its own in a network namespace. It builds its frames itself, so that they can be wrong in every
+ * way that a wire allows. It shares no code with the product except the addon that sends the frames. It prints one JSON
  * line at the end.
  *
  * argv: INTERFACE VRID VIP COUNT PER_SECOND. COUNT 0 means until SIGTERM.
@@ -19,7 +19,7 @@ const GROUP = [224, 0, 0, 18]
 const root = join(import.meta.dirname, '..', '..')
 const native = createRequire(import.meta.url)('node-gyp-build')(join(root, 'native'))
 
-// A fixed seed (xorshift32) makes a failure repeatable.
+// The random numbers (xorshift32) have a fixed seed, so that a failure can be repeated.
 let seed = 0x9568
 function random(below) {
   seed ^= seed << 13
@@ -36,7 +36,10 @@ function internetChecksum(bytes) {
   return ~sum & 0xffff
 }
 
-/** Builds a well-formed VRRPv3 message with changes. The checksum is correct unless `checksum` is given. */
+/**
+ * Builds a VRRPv3 message. The message is well formed except for the given changes, and its checksum is right unless
+ * `checksum` is given.
+ */
 function message(
   source,
   { version = 3, type = 1, id = vrid, priority = 254, addresses = 1, interval = 10, checksum, tail = [] },
@@ -73,7 +76,7 @@ function frame({ payload, source, ttl = 255 }) {
   return Uint8Array.from([0x01, 0, 0x5e, 0, 0, 0x12, 0x02, 0, 0, 0, 0, source[3], 0x08, 0, ...header, ...payload])
 }
 
-// The frames are made once and sent over and over: the flood has to be faster than its receiver.
+// The frames are built once and sent repeatedly, because the flood has to be faster than its receiver.
 const makers = Object.values(KINDS)
 const frames = Array.from({ length: 100 * makers.length }, (_, i) =>
   frame(makers[i % makers.length]([10, 77, 0, 150 + random(100)])),
@@ -100,7 +103,7 @@ function pump() {
   while (sent + failed < due) {
     const at = (sent + failed) % frames.length
     const batch = frames.slice(at, at + Math.min(BATCH, count - sent - failed))
-    // No results mean that every frame was sent whole (ADR 0040).
+    // If send() returns no results, the kernel took every frame as a whole (ADR 0040).
     for (const result of socket.send(batch) ?? batch.map(({ length }) => length)) {
       if (result > 0) sent++
       else failed++

@@ -2,7 +2,10 @@ import fc from 'fast-check'
 
 type Arbitraries<Values extends readonly unknown[]> = { readonly [Each in keyof Values]: fc.Arbitrary<Values[Each]> }
 
-/** Checks a property with `runs` random inputs, one value of each arbitrary. A property fails if it returns false or throws. */
+/**
+ * Checks a property with `runs` random inputs, each with one value of each arbitrary. The property fails if it returns
+ * false or throws.
+ */
 export function forAll<Values extends [unknown, ...unknown[]]>(
   runs: number,
   arbitraries: Arbitraries<Values>,

@@ -1,7 +1,7 @@
 /**
- * Forged whole Ethernet frames of an attacker: advertisements with any content and sender, and claims of addresses.
- * They are well formed on purpose (the codec is the product's). Malformed packets come from flood.mjs and the
- * property tests. Decides nothing about where a frame is sent and how often.
+ * Builds forged Ethernet frames of an attacker: advertisements with any content and sender, and claims of addresses.
+ * The frames are well formed on purpose, because the product's own code writes them. Malformed packets come from
+ * flood.mjs and the property tests. This module does not decide where a frame is sent and how often.
  */
 import { arpRequest } from '../../src/arp/arp-packet.ts'
 import { gratuitousArp } from '../../src/arp/gratuitous-arp.ts'
@@ -15,12 +15,12 @@ import { macBytes, macFromBytes, multicastMac } from '../../src/wire/mac.ts'
 import { centis } from '../../src/wire/units.ts'
 
 export type Forgery = {
-  /** Forged source address. */
+  /** Forged source address of the packet. */
   readonly source: string
   readonly priority: number
-  /** The VRRP group of the family by default. */
+  /** Destination address of the packet; absent: the VRRP group of the address family. */
   readonly destination?: string
-  /** MAC address of a host; a group address determines its own. */
+  /** MAC address to which the frame is sent; absent for a group address, which determines its own MAC address. */
   readonly destinationMac?: string
   readonly addresses?: readonly string[]
   readonly vrid?: number
@@ -30,7 +30,7 @@ export type Forgery = {
   readonly password?: string
 }
 
-/** A locally administered MAC address without a host: a switch learns nothing false from it. */
+/** A locally administered MAC address that no host has, so that a switch learns nothing false from it. */
 export const FORGED_MAC = '02:00:00:00:0b:ad'
 
 const mac = (text: string) => macFromBytes(Uint8Array.from(text.split(':'), (octet) => Number.parseInt(octet, 16)))
@@ -62,13 +62,19 @@ function ipv6Packet(payload: Uint8Array, source: Address, destination: Address, 
   )
 }
 
-/** Builds a gratuitous ARP, or an unsolicited Neighbor Advertisement with Override, to all hosts. */
+/**
+ * Builds a gratuitous ARP packet or an unsolicited Neighbor Advertisement with Override, to all hosts. It claims that
+ * the address `claimed` has the MAC address `from`.
+ */
 export function claimFrame(claimed: string, from = FORGED_MAC): Uint8Array {
   const announced = { address: address(claimed), mac: mac(from) }
   return familyOf(announced.address) === 'ipv4' ? gratuitousArp(announced) : neighborAdvertisement(announced)
 }
 
-/** Builds an unsolicited ARP reply to one host: `claimed` is at `from`. */
+/**
+ * Builds an ARP reply that no host has asked for, to one host. It claims that the address `claimed` has the MAC address
+ * `from`.
+ */
 export function arpReplyFrame(claimed: string, to: { readonly mac: string; readonly address: string }, from: string) {
   const frame = arpRequest({
     senderMac: mac(from),

@@ -1,11 +1,11 @@
-/** The functions of a source file with their lines, for bounds on their length. */
+/** Lists the functions of a source file with their lines, for limits on the length of functions. */
 import { parseAst } from 'rolldown/parseAst'
 
 export type SourceFunction = { readonly name: string; readonly lines: number }
 
 const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'])
 
-/** Returns each function with the name under which a reader finds it: its own, that of its variable or of its method. */
+/** Returns each function of a TypeScript file. Its name is its own, or that of its variable or method. */
 export function functionsOf(text: string): readonly SourceFunction[] {
   const found: SourceFunction[] = []
   const lineOf = (offset: number) => text.slice(0, offset).split('\n').length
@@ -21,18 +21,18 @@ export function functionsOf(text: string): readonly SourceFunction[] {
   return found
 }
 
-/** Returns the name that the node gives to a function in it. */
+/** Returns the name that this syntax node gives to a function inside it; `undefined` if it gives none. */
 function nameOf(node: object): string | undefined {
   const named: unknown = Reflect.get(node, 'id') ?? Reflect.get(node, 'key')
   return typeof named === 'object' && named !== null && 'name' in named ? String(named.name) : undefined
 }
 
-/** A declaration of a type or of data, not of a function. */
+/** Matches the first line of a C declaration of a type or of data, which is no function. */
 const NO_FUNCTION = /^(?:typedef|struct|union|enum|extern "C")\b[^()]*\{$|=\s*\{$/
 
 /**
- * Returns each function of a C source: from the line in the first column that declares it to the brace that closes it there.
- * The names are those before the first parenthesis.
+ * Returns each function of a C source file: from the line in the first column that declares the function to the closing
+ * brace in the first column. The name of a function is the word before the first parenthesis.
  */
 export function functionsInC(text: string): readonly SourceFunction[] {
   const found: SourceFunction[] = []

@@ -1,7 +1,7 @@
 /**
- * Events of a group of nodes with keepalived's file, one after the other. For each event it measures how long no node
- * or more than one node had the address (docs/mixed-groups.md). Decides the events, their order and the measured
- * values. This file does not know which figures are good.
+ * Plays events of a group of nodes that read a keepalived file, one after the other. For each event it measures for how
+ * long no node, or more than one node, had the virtual address (docs/mixed-groups.md). Decided here: the events, their
+ * order and the measured values. This module does not know which figures are good.
  */
 
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
@@ -10,7 +10,7 @@ import { BOOTSTRAP, FileGroup, type FileKind, type Row } from './file-group.ts'
 export const LINE_UPS = ['holdfast', 'mixed', 'keepalived'] as const
 export type LineUp = (typeof LINE_UPS)[number]
 
-/** Daemons of the members, then of the bootstrap node. */
+/** Daemons of the group's members and, in the last position, of the bootstrap node. */
 const KINDS: Readonly<Record<LineUp, readonly FileKind[]>> = {
   holdfast: ['holdfast', 'holdfast', 'holdfast', 'holdfast'],
   mixed: ['keepalived', 'holdfast', 'keepalived', 'holdfast'],
@@ -21,28 +21,33 @@ const BOOTSTRAP_NODE = 4
 
 export type Cell = { readonly lineUp: LineUp; readonly row: Row }
 
-/** Expected movement of the address. `holds`: it does not move. */
+/** Expected movement of the virtual address at an event. `holds`: the address does not move. */
 export type Outcome = 'comes' | 'moves' | 'holds'
 
 export type Measured = {
   readonly event: string
   readonly outcome: Outcome
-  /** Daemon of the node of the event. With the outcome `holds` and several nodes, the daemon of the holder. */
+  /**
+   * Daemon of the node to which the event happens. If the address does not move and the event concerns several nodes,
+   * the daemon of the holder.
+   */
   readonly kind: FileKind
   readonly from: string | undefined
   readonly to: string
-  /** Milliseconds until another node alone answered. */
+  /** Milliseconds from the event until only the new holder answered. */
   readonly took: number
-  /** Longest times in ms in which no node, or two and more, answered. */
+  /** Longest times in ms in which no node answered (`nobody`), and in which two or more nodes answered (`several`). */
   readonly nobody: number
   readonly several: number
-  /** Nodes that answered together with another node. */
+  /** Names of the nodes that answered at the same time as another node. */
   readonly competing: readonly string[]
-  /** Milliseconds in which a client, with its neighbour entry, had no answer. */
+  /** Longest time in ms in which a client with a neighbour entry got no answer. */
   readonly silence: number
 }
 
-/** Limit in ms: keepalived's 3 × interval + Skew_Time after two failed checks, and time for a busy machine. */
+/**
+ * Limit in ms for an event: keepalived's 3 × interval + Skew_Time after two failed checks, and time for a busy machine.
+ */
 const WITHIN = 30_000
 const STEADY = 300
 
@@ -73,7 +78,7 @@ class Course {
     this.#note(event, 'comes', undefined, to, at)
   }
 
-  /** Plays an event that moves the address from the holder to another node. */
+  /** Plays an event that moves the virtual address from the holder to another node. */
   async moves(event: string, cause: (holder: string) => unknown): Promise<void> {
     const from = this.holder
     const at = monotonicMs()
@@ -82,7 +87,7 @@ class Course {
     this.#note(event, 'moves', from, to, at)
   }
 
-  /** Plays an event after which the holder keeps the address for `ms`. */
+  /** Plays an event after which the holder keeps the virtual address for `ms` milliseconds. */
   async holds(event: string, cause: (holder: string) => unknown, ms: number): Promise<void> {
     const from = this.holder
     const at = monotonicMs()
@@ -101,7 +106,7 @@ class Course {
     this.measured.push({
       ...{ event, outcome, from, to, kind: this.kindOf(from ?? to) },
       took,
-      // No outage is counted before the first holder comes.
+      // Before the first node has the virtual address, a time without a holder is no outage.
       nobody: outcome === 'comes' ? took : group.longest((count) => count === 0, at, until),
       several: group.longest((count) => count > 1, at, until),
       competing: group.competing(at, until).map((name) => `${name} ${this.kindOf(name)}`),
@@ -110,7 +115,10 @@ class Course {
   }
 }
 
-/** Throws with the story of the group if an event does not end with one holder. */
+/**
+ * Plays the events of a group. Throws, with a report of the group's history, if an event does not end with exactly one
+ * holder.
+ */
 export async function playEvents(
   { lineUp, row }: Cell,
   opened: (group: FileGroup) => void,
@@ -127,7 +135,7 @@ export async function playEvents(
     gone = holder
     return how(group.positionOf(holder))
   }
-  /** Time in ms of three successful checks, a second apart, and of two advertisements. */
+  /** Milliseconds for three successful runs of a check, a second apart, and two advertisements. */
   const recovered = 3_500
 
   await course.comes('cold start of three nodes', startAll)

@@ -1,7 +1,7 @@
 /**
- * Loaded before the product's own bundle (NODE_OPTIONS=--import=…). The worker thread hangs in an endless loop as soon
- * as the file named in HANG exists. It removes the file first, so that the next thread does not hang. This file does
- * not know the product.
+ * Makes the daemon's worker thread hang in an endless loop as soon as the file named in HANG exists. Node loads this
+ * script before the product's own bundle (NODE_OPTIONS=--import=…). The thread removes the file first, so that the next
+ * worker thread does not hang. This script does not know the product.
  */
 import { existsSync, rmSync, writeSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'

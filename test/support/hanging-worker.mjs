@@ -1,6 +1,7 @@
 /**
- * A worker thread without services; the version in its settings decides what it does. `hang` never returns, `toil`
- * keeps its event loop turning without a pause, `wait` does nothing. It answers when it can.
+ * Runs a worker thread without services. The version in its settings decides what the thread does: `hang` never
+ * returns, `toil` keeps the event loop turning without a pause, `wait` does nothing. The thread answers its engine if
+ * its event loop runs.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 

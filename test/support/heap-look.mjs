@@ -1,7 +1,7 @@
 /**
- * Loaded into a daemon under test (NODE_OPTIONS=--import=…). When the text of the file HEAP_LOOK changes, each thread
- * collects its garbage. It then appends a line of JSON with the memory still in use to HEAP_LOOK.answers. Decides the
- * figures; does not judge them.
+ * Measures the memory of a daemon under test, which loads this script (NODE_OPTIONS=--import=…). When the text of the
+ * file HEAP_LOOK changes, each thread collects its garbage. The thread then appends a JSON line with its used memory to
+ * the file HEAP_LOOK.answers. Decided here: which figures are written. This script does not judge the figures.
  */
 import { appendFileSync, readFileSync } from 'node:fs'
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
@@ -21,7 +21,7 @@ if (file !== undefined) {
       return ''
     }
   }
-  // A process that has just started does not answer the request to the process before it.
+  // A process that has just started does not answer a request that was meant for the process before it.
   let seen = wanted()
   setInterval(() => {
     const text = wanted()

@@ -1,6 +1,7 @@
 /**
- * Appends a line for each test file of a run to a history: JSON, in build/test-history.jsonl or in the file that
- * HOLDFAST_TEST_HISTORY names. scripts/test-history.mjs reads it. Decides what is remembered of a file, not how it is shown.
+ * Appends one JSON line for each test file of a run to a history file: build/test-history.jsonl, or the file that
+ * HOLDFAST_TEST_HISTORY names. scripts/test-history.mjs reads the history. Decided here: which figures of a test file
+ * are stored. This module does not decide how they are shown.
  */
 import { appendFileSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -10,7 +11,7 @@ import type {} from './cost-of-file.ts'
 const DEFAULT_PATH = 'build/test-history.jsonl'
 
 export class HistoryReporter implements Reporter {
-  /** The same for all lines of one process: ISO 8601, UTC. */
+  /** Name of the test run, equal for all lines of one process: its start in ISO 8601, UTC. */
   readonly #run = process.env.HOLDFAST_TEST_RUN ?? new Date().toISOString()
 
   onTestRunEnd(modules: readonly TestModule[]): void {
@@ -19,7 +20,10 @@ export class HistoryReporter implements Reporter {
     appendFileSync(path, modules.map((module) => `${JSON.stringify(this.#lineOf(module))}\n`).join(''))
   }
 
-  /** Times in milliseconds; `wait` is what neither the test process nor its ended programs computed. */
+  /**
+   * Returns the line of one test file. Times are in milliseconds. `wait` is the time in which neither the test process
+   * nor its ended programs used the CPU.
+   */
   #lineOf(module: TestModule) {
     const { own = 0, programs = 0, wall = 0 } = module.meta().cost ?? {}
     return {

@@ -1,8 +1,9 @@
 /**
- * Bad clients of the HTTP port, on its own node. `connections` opens 1 000 connections and replaces those that are
- * closed. `slow` sends one byte of a header a second on each of 200. `header` sends headers without end on 16.
- * `pipeline` asks for the status a thousand times on each of 16, without reading the answers. `scrape` asks for the
- * metrics and the status again and again, with 16 requests at a time. It prints one JSON line at the end.
+ * Disturbs the HTTP port of a node as many bad clients would, from the node itself. `connections` opens 1 000
+ * connections and replaces those that the server closes. `slow` sends one byte of a header a second on each of 200
+ * connections. `header` sends headers without end on 16 connections. `pipeline` asks for the status a thousand times on
+ * each of 16 connections, without reading the answers. `scrape` repeatedly asks for the metrics and the status, with 16
+ * requests at a time. The program prints one JSON line at the end.
  */
 import { connect } from 'node:net'
 
@@ -46,7 +47,8 @@ function open() {
     clearTimeout(timer)
     counts.closed++
     sockets.delete(socket)
-    // With a delay: the crowd has to disturb holdfast, not to take the processor from every process.
+    // The delay leaves CPU time to other processes: this program must disturb holdfast, not every process of the
+    // machine.
     if (!over) setTimeout(open, mode === 'scrape' ? 0 : 200)
   })
 }

@@ -1,8 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: how keepalived writes its parameters
 /**
- * Small keepalived files, each with the reading of keepalived 2.2.7 (-t: exit status 0, 4, 5 or 6) and of holdfast.
- * `clean` means no message, `warned` means that the daemon runs with a message, `refused` means that nothing is read.
- * This file decides the cases. Does not know how either daemon is asked.
+ * Lists small keepalived files, each with the result of keepalived 2.2.7 (-t: exit status 0, 4, 5 or 6) and of
+ * holdfast. `clean` means that a file is read without a message. `warned` means that the daemon runs and prints a
+ * message. `refused` means that the daemon does not start. Decided here: the files. This module does not know how a
+ * daemon is asked.
  */
 
 export type FileCase = {
@@ -57,7 +58,7 @@ export const FILE_CASES: readonly FileCase[] = [
   file('a closing brace too many', 5, 'refused', `${instance('')}}\n`),
   file('an open quote', 5, 'refused', instance('notify "/bin/true')),
   file('a line that goes on', 5, 'refused', instance('state \\\nBACKUP')),
-  // keepalived ends its line at the NUL, and reports no missing file.
+  // keepalived ignores the rest of a line after a NUL, so it does not report the unclosed brace.
   file('a NUL', 0, 'refused', `${instance('')}\0 {\n`),
   file('an include that is missing', 0, 'refused', `include /nonexistent/a.conf\n${instance('')}`),
   file('the same, wanted', 6, 'refused', `includea /nonexistent/a.conf\n${instance('')}`),

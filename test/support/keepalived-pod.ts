@@ -1,7 +1,7 @@
 /**
- * A node with OpenShift's keepalived pod: Debian's keepalived with the scripts that its checks name. `holdfast
- * dynkeepalived` takes the place of its monitor. Both have an /etc/keepalived and a /run of their own. Decides where
- * their files are. This file does not know the cluster.
+ * Runs a node with OpenShift's keepalived pod: Debian's keepalived with the check scripts of its configuration.
+ * `holdfast dynkeepalived` replaces the pod's monitor program. Both have folders /etc/keepalived and /run of their own.
+ * Decided here: where their files are. This module does not know the cluster.
  */
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import type { ClusterLab, LabNode } from './cluster-lab.ts'
 
 const POD = join(import.meta.dirname, 'keepalived-pod.mjs')
-/** Names of the check scripts. Each check is up while a file with its name exists. */
+/** Names of the check scripts. Each check is up while a file with the name of its script exists. */
 const SCRIPTS = ['chk_ocp_script', 'chk_ocp_script_both', 'chk_mcs_script', 'chk_default_ingress'] as const
 
 export class KeepalivedPod {
@@ -32,7 +32,10 @@ export class KeepalivedPod {
     }
   }
 
-  /** Sets all checks of the API's instance: they raise its priority from 40 to 68. */
+  /**
+   * Makes all checks of the API's VRRP instance pass or fail. Passing checks raise the priority of the instance from 40
+   * to 68.
+   */
   set healthy(is: boolean) {
     for (const name of SCRIPTS.slice(0, 3)) {
       if (is) writeFileSync(join(this.#folder, 'up', name), '')
@@ -51,7 +54,7 @@ export class KeepalivedPod {
     return this.keepalived
   }
 
-  /** Starts the monitor as its manifest does. */
+  /** Starts the pod's monitor program as the pod's manifest does. */
   startMonitor(): LoggedProcess {
     const files = [
       join(this.#lab.directory, 'kubeconfig'),
@@ -70,13 +73,18 @@ export class KeepalivedPod {
     this.startMonitor()
   }
 
-  /** Kills all processes, as a loss of power does. The kernel keeps the addresses until the test removes them. */
+  /**
+   * Kills all processes of the node, as a power failure does. The kernel keeps the addresses until the test removes
+   * them.
+   */
   kill(): void {
     this.keepalived?.killFamily()
     this.monitor?.killFamily()
   }
 
-  /** Returns the peers of an instance, as the file lists them; an empty list without a file. */
+  /**
+   * Returns the unicast peers of a VRRP instance, as keepalived's file lists them; an empty list if there is no file.
+   */
   peers(instance: string): readonly string[] {
     const file = join(this.#folder, 'etc', 'keepalived.conf')
     const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
@@ -84,7 +92,7 @@ export class KeepalivedPod {
     return listed?.trim().split(/\s+/) ?? []
   }
 
-  /** Entered states in order, as keepalived logs them, such as "ostest_API_0 MASTER". */
+  /** States that the instances entered, in order, as keepalived logs them, such as "ostest_API_0 MASTER". */
   get entered(): readonly string[] {
     return (this.keepalived?.lines ?? []).flatMap(({ text }) => {
       const said = /\((\w+)\) Entering (\w+) STATE/.exec(text)
@@ -93,8 +101,8 @@ export class KeepalivedPod {
   }
 
   /**
-   * Returns the messages of keepalived about problems of the file. The message about the eight bytes of a password is left out: the
-   * cluster's own file causes it as well.
+   * Returns keepalived's log messages about problems of its file. The message that a password is cut to eight bytes is
+   * left out, because the cluster's own file causes it too.
    */
   get complaints(): readonly string[] {
     const lines = (this.keepalived?.lines ?? []).map(({ text }) => text)

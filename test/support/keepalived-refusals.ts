@@ -1,7 +1,7 @@
 /**
- * Files with an error, and what keepalived 2.2.7 does with each. Recorded in a network namespace with eth0
- * (10.44.0.1/24): exit statuses of `keepalived -t -f FILE` and `keepalived -n -f FILE`, and values of its dump (SIGUSR1).
- * test/interop/keepalived-values.test.ts asks keepalived itself again.
+ * Lists keepalived files with an error, and what keepalived 2.2.7 does with each. The results were recorded in a
+ * network namespace with eth0 (10.44.0.1/24): the exit statuses of `keepalived -t -f FILE` and `keepalived -n -f FILE`,
+ * and values of keepalived's dump (SIGUSR1). test/interop/keepalived-values.test.ts runs keepalived again and compares.
  */
 
 type Parts = { readonly [key in 'state' | 'vrid' | 'priority' | 'interval' | 'interface' | 'more']?: string }
@@ -19,7 +19,10 @@ export const instanceOf = (parts: Parts = {}, name = 'VI_1', address = '10.44.0.
   return `vrrp_instance ${name} {\n${Object.values(lines).join('\n')}\nvirtual_ipaddress {\n${address}\n}\n}\n`
 }
 
-/** Files for which keepalived ends with a permanent error. `test` is the exit status of -t; the daemon's exit status is 2. */
+/**
+ * Files for which keepalived ends with a permanent error. `test` is the exit status of keepalived -t. The daemon's exit
+ * status is 2.
+ */
 export const REFUSED: readonly { readonly title: string; readonly text: string; readonly test: number }[] = [
   ['virtual_router_ID', instanceOf({ vrid: 'virtual_router_ID 51' }), 5],
   ['no VRID', instanceOf({ vrid: '' }), 5],
@@ -47,10 +50,10 @@ export const REFUSED: readonly { readonly title: string; readonly text: string; 
 
 export type Used = {
   readonly priority?: number
-  /** `Effective priority` in the dump, after a script or a file with weight 1. */
+  /** `Effective priority` in keepalived's dump, after a tracked script or file with weight 1 has been evaluated. */
   readonly effective?: number
   readonly fault?: true
-  /** Interval in milliseconds. */
+  /** Advertisement interval in keepalived's dump, in milliseconds. */
   readonly interval?: number
   readonly state?: 'MASTER' | 'BACKUP'
   readonly version?: number
@@ -73,7 +76,7 @@ const script = (lines: string, track = 'c', priorityLine = 'priority 100', state
   `${lines}\n}\n${instanceOf({ priority: priorityLine, state: `state ${state}`, more: `track_script {\n${track}\n}` })}`
 const UNICAST = 'unicast_src_ip 10.44.0.1\nunicast_peer {\n10.44.0.2\n}'
 
-/** Files with a wrong value, and the value in keepalived's dump. */
+/** Files with a wrong value, and the value that keepalived uses instead, as its dump shows. */
 export const USED: readonly (readonly [title: string, text: string, used: Used])[] = [
   ['priority 300', priority('priority 300'), { priority: 100, state: 'BACKUP' }],
   ['priority 300 with state MASTER', priority('priority 300', 'MASTER'), { priority: 100, state: 'MASTER' }],

@@ -1,5 +1,6 @@
 /**
- * A keepalived text read without a disk: files that it includes come from a record, and the node is always the same.
+ * Reads a keepalived text without a disk. A record contains the files that the text includes, and the node's interfaces
+ * and addresses are always the same.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +18,10 @@ export const NODE: Surroundings = {
   random: () => 0.5,
 }
 
-/** Returns the files of a pattern. A pattern with `*` at its end matches every file with that beginning. */
+/**
+ * Returns a function that finds the files of an include pattern. A pattern with `*` at its end matches every file name
+ * with that beginning.
+ */
 export const files =
   (texts: Readonly<Record<string, string>>): KeepalivedSource =>
   (pattern, directory) => {

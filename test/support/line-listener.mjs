@@ -1,4 +1,7 @@
-/** Starts a shell with the pod's handler for each client of a unix socket; the connection is the shell's standard input. */
+/**
+ * Starts the pod's shell handler for each client of a unix socket. The handler reads the client's lines from its
+ * standard input.
+ */
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 

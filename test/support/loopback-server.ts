@@ -1,4 +1,4 @@
-/** Real servers on 127.0.0.1 for a test. Each is closed together with all of its connections. */
+/** Starts real servers on 127.0.0.1 for a test. Each server is closed together with all of its connections. */
 import { once } from 'node:events'
 import { createServer as createHttp, type RequestListener } from 'node:http'
 import { createServer as createHttps, type ServerOptions } from 'node:https'
@@ -7,16 +7,19 @@ import { afterEach } from 'vitest'
 
 export type LoopbackServer = {
   readonly port: number
-  /** Number of connections that were ever opened, and of those that are open. */
+  /** Number of connections that clients have opened so far, and number of connections that are open now. */
   readonly accepted: () => number
   readonly open: () => readonly Socket[]
-  /** Ends the server as the end of its process would: every connection gets FIN or RST, and the port refuses new connections. */
+  /**
+   * Ends the server as the end of its process would: every connection gets FIN or RST, and the port refuses new
+   * connections.
+   */
   stop(how?: 'fin' | 'rst'): Promise<void>
 }
 
 const running: LoopbackServer[] = []
 
-/** Closes the servers after each test. Called once in a file that uses servers. */
+/** Closes the servers of a test file after each test. A test file that uses servers calls this function once. */
 export function closeServersAfterEach(): void {
   afterEach(async () => {
     await Promise.all(running.splice(0).map((server) => server.stop()))

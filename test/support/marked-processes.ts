@@ -1,9 +1,9 @@
-/** Processes with a given text in their environment. A new session of a process keeps its environment. */
+/** Finds processes by a text in their environment. A process keeps its environment when it starts a new session. */
 import { readdirSync, readFileSync } from 'node:fs'
 
 export type MarkedProcess = { readonly pid: number; readonly name: string }
 
-/** Lists the processes with the mark. A zombie is not among them, because it has no environment. */
+/** Returns the processes whose environment contains the mark. A zombie has no environment, so it is not among them. */
 export function markedProcesses(mark: string): MarkedProcess[] {
   return readdirSync('/proc').flatMap((pid) => {
     if (!/^\d+$/.test(pid)) return []
@@ -16,6 +16,6 @@ export function markedProcesses(mark: string): MarkedProcess[] {
   })
 }
 
-/** Lists the programs that were started, without the launcher that runs them. */
+/** Returns the marked programs that were started, without the launcher processes that started them. */
 export const programsOf = (mark: string): MarkedProcess[] =>
   markedProcesses(mark).filter(({ name }) => name !== 'holdfast-launch')

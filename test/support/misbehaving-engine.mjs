@@ -1,9 +1,10 @@
 /**
- * Loaded before the product's own bundle (NODE_OPTIONS=--import=…). The engine is the same, and misbehaves at SIGWINCH
- * as the file named in MISBEHAVIOUR says. `throw` is an exception without a handler. `eat` keeps its allocations until
- * the heap is exhausted. `block MS` waits for this time in one call, as for a file system that hangs. It does not loop,
- * because a loop with real-time priority would take a whole CPU from other processes. It reports on standard error when
- * it begins and ends. This file does not know the product: the tests judge its reaction.
+ * Makes an engine misbehave at SIGWINCH, in the way that the file named in MISBEHAVIOUR gives. Node loads this script
+ * before the product's own bundle (NODE_OPTIONS=--import=…). `throw` is an exception without a handler. `eat` keeps its
+ * allocations until the heap is exhausted. `block MS` waits for MS milliseconds in one call, as a file system that
+ * hangs. It does not loop, because a loop with real-time priority would take a whole CPU from other processes. The
+ * script writes to standard error when the misbehaviour begins and ends. It does not know the product: the tests judge
+ * the product's reaction.
  */
 import { readFileSync, writeSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
@@ -12,7 +13,10 @@ const file = process.env.MISBEHAVIOUR
 const now = () => Number(process.hrtime.bigint()) / 1e6
 const say = (fields) => void writeSync(2, `${JSON.stringify(fields)}\n`)
 
-/** Allocates a little in each turn, as a leak does: the engine runs in between, as long as the collector lets it. */
+/**
+ * Allocates a little memory in each turn of the event loop, as a leak does. The engine runs in between, as long as the
+ * garbage collector lets it.
+ */
 function eat(kept) {
   for (let i = 0; i < 50; i++) kept.push(Array.from({ length: 500 }, (_, n) => ({ n })))
   setTimeout(eat, 2, kept)

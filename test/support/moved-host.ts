@@ -1,13 +1,13 @@
 /**
- * Network changes of a host that is relocated, as lines for ip, and the host's addresses as its kernel reports them.
- * This file does not know which programs run on it.
+ * Provides the network changes of a host that is moved to another network, as commands for `ip`. It also reads the
+ * host's addresses from its kernel. This module does not know which programs run on the host.
  */
 import { ip } from '../../src/lab/ip.ts'
 import type { Host } from '../../src/lab/lab.ts'
 
 export const batch = (host: Host, lines: readonly string[]) => ip(host, ...lines)
 
-/** Returns addresses such as "10.77.0.100/32@br-ex", sorted as text. */
+/** Returns the addresses of the host as texts such as "10.77.0.100/32@br-ex", sorted. */
 export function addressesOf(host: Host): readonly string[] {
   const links: { ifname: string; addr_info: { local?: string; prefixlen: number; family: string }[] }[] = JSON.parse(
     ip(host, '-json address'),
@@ -24,7 +24,7 @@ export const MAKE_BRIDGE = [
   'link add br-ex type bridge stp_state 0 forward_delay 0 mcast_snooping 0',
   'link set br-ex up',
 ]
-/** Renames the NIC and leaves the host without any address for a moment. */
+/** Commands that rename the network interface, so that the host is without any address for a moment. */
 export const UPROOT = [
   'address flush dev eth0',
   'link set eth0 down',

@@ -1,7 +1,7 @@
 /**
- * A simulated node whose network moves. It has two interfaces that go, come back and change, with their own
- * addresses, and files that its operator reloads. Knows the administrator's view, and the state of a node in order.
- * Decides neither which events happen nor when.
+ * Simulates a node whose network changes. Its two interfaces disappear, come back and change, with their own addresses,
+ * and its operator reloads configuration files. The module knows which addresses an administrator has set, and what a
+ * healthy node looks like. It does not decide which events happen nor when.
  */
 import { FakeWorld, link, present, ROUTER, type RouterConfig, SELF } from '../unit/daemon/fake-world.ts'
 import { hasOneSocket, wrongs } from './node-history.ts'
@@ -9,7 +9,10 @@ import { PaperFiles, type Written } from './paper-files.ts'
 
 const [API, FIRST, SECOND, SPARE] = ['192.0.2.100', '192.0.2.101', '198.51.100.100', '192.0.2.102'] as const
 export const VIPS = [API, FIRST, SECOND, SPARE]
-/** Times in ms that are longer than every pause and every yield of a node with many failures (at most 300 s, twice). */
+/**
+ * Waiting times in ms. The last one is longer than every pause and every yield of a node with many failures (at most
+ * 300 s, twice).
+ */
 const PATIENCE = [5_000, 15_000, 80_000, 600_000]
 
 export type Nic = { readonly name: string; readonly renamed: string; readonly own: string; readonly peer: string }
@@ -35,7 +38,7 @@ const USUAL: File = {
 }
 const UNICAST = { transport: { unicast: { peers: ['192.0.2.2'] } } }
 const HASTY = { priority: 30, advertisementInterval: '100ms' }
-/** File that `following a file` reads. */
+/** Path of the file from which a router with `following a file` reads its addresses. */
 const ADDRESS_FILE = '/run/primary-ip'
 export const SAYINGS: readonly Written[] = [
   { address: SELF },
@@ -77,14 +80,14 @@ export const FILES: Readonly<Record<string, File>> = {
   },
 }
 
-/** The node, and its administrator's view of it. */
+/** The simulated node, together with the addresses and links that its administrator has set. */
 export class MovingNode {
   readonly #files = new PaperFiles()
   readonly world = new FakeWorld(USUAL.routers, { syncGroups: USUAL.syncGroups, addressFiles: this.#files })
-  /** Index of each interface; a new interface gets another index. */
+  /** Interface index of each network interface. An interface that is created again gets a new index. */
   readonly #indexes = new Map(NICS.map(({ name }, i) => [name, 2 + i]))
   #nextIndex = 10
-  /** Addresses that others have added and the daemon has not yet seen as its own. */
+  /** Addresses that other programs have added and the daemon does not yet take for its own. */
   readonly #others = new Set<string>()
 
   indexOf({ name }: Nic): number {
@@ -98,7 +101,7 @@ export class MovingNode {
 
   rename(nic: Nic, name: string): void {
     this.change(nic, { name })
-    // The kernel reports every address of a renamed interface again.
+    // The kernel reports every address of an interface again after the interface was renamed.
     for (const one of this.world.addresses) {
       if (one.interfaceIndex === this.indexOf(nic)) this.world.notify({ kind: 'addressAdded', present: one })
     }
@@ -108,7 +111,7 @@ export class MovingNode {
     if (this.world.links.has(this.indexOf(nic))) this.world.removeLink(this.indexOf(nic))
   }
 
-  /** Sets the interface as it is in a node in order. */
+  /** Restores the interface to the state of a healthy node. */
   restore(nic: Nic): void {
     if (!this.world.links.has(this.indexOf(nic))) this.#indexes.set(nic.name, this.#nextIndex++)
     this.world.setLink(link(this.indexOf(nic), nic.name))
@@ -148,8 +151,8 @@ export class MovingNode {
   }
 
   /**
-   * Current faults. A VIP of no router, or of a removed one, is the administrator's if the administrator has added
-   * it.
+   * Faults of the node at this moment. The virtual address of a router that was removed, or of no router, belongs to
+   * the administrator if the administrator has added it.
    */
   get wrongs(): readonly string[] {
     const staying = this.world.daemon.snapshot().routers.filter(({ departing }) => !departing)
@@ -157,17 +160,18 @@ export class MovingNode {
     return wrongs(this.world, new Set(VIPS.filter((vip) => !this.#others.has(vip))))
   }
 
-  /** Ends every disturbance and gives the daemon the longest time that it may take. */
+  /** Ends every disturbance, and lets the longest time pass that the daemon may need. */
   putInOrder(): void {
     const { world } = this
-    // A VIP with the prefix length of a network is a network to "auto", and the spare VIP belongs to no router.
+    // A virtual address with the prefix length of a network looks like a network to "auto". The spare virtual address
+    // belongs to no router.
     this.removeEverywhere((vip, prefixLength) => prefixLength === 24 || vip === SPARE)
     world.addressFailures.clear()
     world.openFailure = undefined
     world.sendFailure = undefined
     world.holdNotifications = false
     world.settle()
-    // An own address on the other interface is a network to "auto" there.
+    // A node's own address on its other interface looks like a network to "auto".
     for (const { own } of NICS)
       for (const one of this.world.addresses.filter(
         ({ address, prefixLength }) => `${address}/${prefixLength}` === own,

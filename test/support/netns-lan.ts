@@ -1,8 +1,8 @@
 /**
- * The shared scenarios' LAN in network namespaces: the daemon as an operator runs it, and the kernel as witness of the
- * addresses. Decides the form of each accident on a real machine. At power off the cable goes first, then all
- * processes, then the address. This file does not know the expectations of a scenario, and everything of the daemon
- * except its status.
+ * Builds the LAN of the shared scenarios in network namespaces: the daemon runs as an operator starts it, and the
+ * kernels show which node has an address. Decided here: how each accident is made on a real machine. At a power
+ * failure, first the cable goes, then all processes, then the address. This module does not know what a scenario
+ * expects. It knows only the status of the daemon.
  */
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { ip, nft } from '../../src/lab/ip.ts'
@@ -11,24 +11,26 @@ import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import type { Family } from '../../src/wire/address.ts'
 import type { Lan, LanNode, LanPlan, OpenLan } from './lan.ts'
 
-/** Priority of a node without its uplink: the weight of a tracked interface is fixed when the daemon starts. */
+/** Priority of a node whose uplink is down. The weight of a tracked interface is fixed when the daemon starts. */
 const DEMOTED = 50
-/** Addresses in no network of the lab: an IPv6 virtual router needs only the link-local addresses. */
+/**
+ * Virtual addresses outside of the lab's networks. An IPv6 virtual router needs only link-local addresses of the nodes.
+ */
 const VIPS: Readonly<Record<Family, string>> = { ipv4: LAB_VIP, ipv6: LAB_VIP6 }
 /**
- * Returns addresses in the order of the IPv4 addresses, because addresses decide between equal priorities. The
- * kernel's own do not have this order.
+ * Returns a link-local address for each host, in the order of the hosts' IPv4 addresses, because addresses decide
+ * between equal priorities. The link-local addresses that the kernel makes do not have this order.
  */
 const linkLocalOf = (host: Host, reversed: boolean): string => {
   const last = Number(host.address.split('.').at(-1))
   return `fe80::${reversed ? 255 - last : last}`
 }
-/** Limit in ms that is longer than `Leaving` ever takes. */
+/** Milliseconds that are longer than the state `Leaving` ever takes. */
 const LEAVES_WITHIN = 10_000
 
 /**
- * Rules that drop received frames. Dropped at the sender, they would cause an error there (EPERM). Frames that are no
- * IP (ARP) pass.
+ * Returns packet filter rules that drop received IP packets. If the sender dropped them, the sender would get an error
+ * (EPERM). Frames without IP (ARP) pass.
  */
 function dropAll(family: Family, source?: string): string {
   const table = family === 'ipv4' ? 'ip' : 'ip6'
@@ -39,10 +41,7 @@ function dropAll(family: Family, source?: string): string {
 type Member = { readonly node: LanNode; readonly host: Host; daemon: Holdfast | undefined }
 type Note = { readonly at: number; readonly text: string }
 
-/**
- * Choices that the scenarios leave open: how the daemon reads and writes advertisements, and the family of its
- * address.
- */
+/** Choices that a scenario leaves open: how the daemon reads and writes advertisements, and the address family. */
 export type NetnsVariant = { readonly io: 'addon' | 'raw-socket'; readonly family: Family }
 
 class NetnsLan implements Lan {
@@ -52,12 +51,15 @@ class NetnsLan implements Lan {
   readonly #members: readonly Member[]
   readonly #peers: boolean
   readonly #reversed: boolean
-  /** Families of every node: one, or those of a sync group. */
+  /** Address families of every node: one family, or both families of a sync group. */
   readonly #families: readonly Family[]
   readonly #vips: readonly string[]
   readonly #notes: Note[] = []
   readonly #openedAt = monotonicMs()
-  /** Time of the last accident, from which `until` measures. The time of its command counts. */
+  /**
+   * Time of the last accident in ms, from which `until` measures. The duration of the accident's own command is
+   * included.
+   */
   #causedAt = this.#openedAt
 
   constructor({ bothFamilies = false, nodes, interval, peers, reversed = false }: LanPlan, variant: NetnsVariant) {
@@ -117,8 +119,9 @@ class NetnsLan implements Lan {
     const named = new Set(names.map((name) => this.#member(name)))
     const members = this.#members.filter((member) => named.has(member))
     const priorities = new Set(members.map(({ node }) => node.priority))
-    // Processes do not start in the same millisecond, and among equals the first one stays Active (RFC 9568 §6.4.2).
-    // They start one after the other, the highest address first. A start in one instant has the same result.
+    // Processes do not start in the same millisecond, and among equal nodes the one that starts first stays Active (RFC
+    // 9568 §6.4.2). So the nodes start one after the other, the highest address first. A start at the same time would
+    // have the same result.
     const started = [...priorities].map(async (priority) => {
       for (const member of members.toReversed()) if (member.node.priority === priority) await this.#startOne(member)
     })
@@ -147,7 +150,7 @@ class NetnsLan implements Lan {
     const othersOf = (family: Family) =>
       hosts.map((other) => (family === 'ipv4' ? other.address : linkLocalOf(other, this.#reversed)))
     const peersOf = (family: Family) => (this.#peers ? { peers: othersOf(family) } : {})
-    // A weight of 0 would be a fault. A node whose priority is not above DEMOTED cannot fall to it.
+    // A weight of 0 is not allowed. A node whose planned priority is not above DEMOTED cannot fall to DEMOTED.
     const weighs = priority > DEMOTED ? { track: [{ interface: 'uplink', weight: DEMOTED - priority }] } : {}
     const [address = LAB_VIP] = this.#vips
     const plan = { host, priority, preempt, intervalMs: this.interval, address }
@@ -176,7 +179,7 @@ class NetnsLan implements Lan {
     this.#lab.cut(host)
     daemon.killAll()
     await daemon.exited
-    // A machine without power keeps nothing in its kernel.
+    // After a power failure, the kernel of the node has no virtual address any longer.
     const isVirtual = (one: string) => this.#vips.some((vip) => one.startsWith(`${vip}/`))
     for (const held of this.#lab.addresses(host).filter(isVirtual)) {
       ip(host, `address delete ${held} dev eth0`)
@@ -200,7 +203,7 @@ class NetnsLan implements Lan {
     for (const { host } of this.#members) nft(host, 'flush ruleset')
   }
 
-  /** Sets the carrier of the uplink. So there are two priorities: the planned one and DEMOTED. */
+  /** Sets the carrier of the node's uplink, which gives the node one of two priorities: the planned one or DEMOTED. */
   async priority(name: string, value: number): Promise<void> {
     const { host, node } = this.#member(name)
     if (value !== node.priority && (value !== DEMOTED || node.priority < DEMOTED)) {
@@ -225,13 +228,16 @@ class NetnsLan implements Lan {
     return snapshots.map((one) => one?.routers.filter(({ state }) => state === 'Active').length ?? 0)
   }
 
-  /** Asks the kernels through a neighbour. A kernel answers for its addresses, also on a side that is cut off. */
+  /**
+   * Returns the nodes whose kernel answers a neighbour that asks for the addresses. A node that is cut off also
+   * answers, on its own side.
+   */
   async answering(): Promise<readonly string[]> {
     const holders = this.#vips.flatMap((vip) => this.#lab.holders(vip))
     return this.#named(({ host }) => holders.includes(host.name))
   }
 
-  /** Nodes that are Active and answer for every address. */
+  /** Returns the nodes that are Active and whose kernels answer for every address. */
   async #whole(): Promise<readonly string[]> {
     const active = await this.#activeRouters()
     const holders = this.#vips.map((vip) => this.#lab.holders(vip))

@@ -1,16 +1,16 @@
 /**
- * Histories of a simulated node (test/unit/daemon/fake-world.ts): readable actions one after the other, and states
- * that must never follow, found from outside. The tests decide the actions and the expected end.
+ * Plays histories of a simulated node (test/unit/daemon/fake-world.ts): a list of named actions, and checks for states
+ * that must never follow from them. The tests decide the actions and the expected end.
  */
 import type { FakeWorld } from '../unit/daemon/fake-world.ts'
 
-/** An action; its text is its line in the story of a failure. */
+/** One action on the simulated node. Its text is its line in the report of a failed test. */
 export type Action<Subject> = (subject: Subject) => void
 
 export const does = <Subject>(text: string, act: Action<Subject>): Action<Subject> =>
   Object.assign(act, { toString: () => text })
 
-/** Reports whether an advertisement can arrive: a closed socket receives nothing. */
+/** Returns true if an advertisement can arrive on the interface: the daemon has exactly one socket open there. */
 export const hasOneSocket = (world: FakeWorld, interfaceName: string): boolean =>
   world.sockets.filter(({ closed, options }) => !closed && options.interfaceName === interfaceName).length === 1
 
@@ -44,7 +44,7 @@ export function wrongs(world: FakeWorld, vips: ReadonlySet<string>): readonly st
   return [...bare, ...lost, ...torn]
 }
 
-/** Returns the actions, the daemon's log and the final state. */
+/** Returns a report with the actions, the daemon's log and the final state. */
 export function storyOf(world: FakeWorld, actions: readonly unknown[]): string {
   const said = world.records.slice(-12).map(({ message }) => `  ${message}`)
   const routers = world.daemon

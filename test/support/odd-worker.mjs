@@ -1,14 +1,15 @@
 /**
- * A worker thread that speaks the engine's messages and obeys its checks and notifications. `die` ends it, `hang`
- * never returns, and any other check is up. Each life of the thread reports its number, counted by the engine's side.
+ * Runs a worker thread that reads the engine's messages and behaves as the names of its checks and the timeouts of its
+ * notifications request. A check `die` ends the thread, `hang` never returns, and any other check is up. Each start of
+ * the thread reports its number, which the engine's side counts.
  */
 import { parentPort } from 'node:worker_threads'
 
 let beat
 const report = (check) => ({ check, result: 'up', countsAs: 'up', since: 0, last: undefined, weight: undefined })
 /**
- * Handles a notification by its timeout. 1: it is done. 2: it starts and never reports an end. 3: it ends the thread
- * after its first program.
+ * Handles a notification by its timeout. 1: reports its end. 2: reports its start and never its end. 3: ends the thread
+ * after the first program of the notification.
  */
 const notify = ({ id, runs, timeout }) => {
   const say = (news) => parentPort.postMessage({ kind: 'notify', news })
@@ -34,7 +35,7 @@ parentPort.on('message', ({ kind, order }) => {
   tell({ kind: 'checkBeat', reports })
   clearInterval(beat)
   beat = setInterval(() => tell({ kind: 'checkBeat', reports }), 50)
-  // The thread ends after its messages have left.
+  // The thread ends after its messages have been sent.
   setTimeout(() => {
     if (names.includes('die')) process.exit(1)
     while (names.includes('hang'));

@@ -1,11 +1,12 @@
 /**
- * Address files without a disk, behind the daemon's AddressFilePort. They contain the test's text and decide nothing.
+ * Replaces the files that name a virtual address, without a disk, behind the daemon's AddressFilePort. The test sets
+ * their content. This module decides nothing.
  */
 import type { NamedAddress } from '../../src/config/named-address.ts'
 import type { AddressFilePort } from '../../src/daemon/ports.ts'
 import { address } from '../../src/wire/address.ts'
 
-/** An address, or the reason why there is none. */
+/** Content of a file: an address, or the reason why the file names none. */
 export type Written = { readonly address: string } | { readonly problem: string }
 const MISSING: Written = { problem: 'it does not exist' }
 
@@ -14,7 +15,7 @@ const readingOf = (written: Written): NamedAddress['reading'] =>
 
 export class PaperFiles implements AddressFilePort {
   readonly #written = new Map<string, Written>()
-  /** Files to follow, as each request named them. */
+  /** Names of the files that the daemon follows, one list for each request of the daemon. */
   readonly asked: string[][] = []
   #onNews: Parameters<AddressFilePort['follow']>[1] = () => {}
 
@@ -24,7 +25,7 @@ export class PaperFiles implements AddressFilePort {
     return new Map(files.map((file) => [file, readingOf(this.#written.get(file) ?? MISSING)]))
   }
 
-  /** Sets the content of a file and reports it to its followers immediately. */
+  /** Sets the content of a file and reports it immediately to the routers that follow the file. */
   write(file: string, written: Written): void {
     this.#written.set(file, written)
     if (this.asked.at(-1)?.includes(file)) this.#onNews(file, readingOf(written))

@@ -1,4 +1,7 @@
-/** Builds the parameters of one virtual router as tests usually need them. Each test sets only the values that matter to it. */
+/**
+ * Builds the parameters of one virtual router with the values that most tests need. A test sets only the values that
+ * matter to it.
+ */
 import { vrrpGroup } from '../../src/vrrp/packet.ts'
 import type { Parameters } from '../../src/vrrp/parameters.ts'
 import { type Knobs, optionsOf, type ProfileName, profileKnobs } from '../../src/vrrp/profile.ts'

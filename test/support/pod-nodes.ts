@@ -33,7 +33,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error && 'stderr' in error ? `${error.stderr}`.trim() || error.message : String(error)
 }
 
-/** Runs a command. Throws with its error output, and never hangs. */
+/** Runs a command. Throws with the command's error text, or after `within` milliseconds. */
 function run(argv: readonly string[], env: NodeJS.ProcessEnv = process.env, within = MINUTE): string {
   const [file = '', ...rest] = argv
   try {
@@ -55,21 +55,21 @@ const podmanIn = (base: string): readonly string[] => [
 ]
 const environmentIn = (base: string) => ({ ...process.env, CONTAINERS_CONF: join(base, 'containers.conf') })
 
-/** Number of attempts of a removal; podman repairs its own records in between. */
+/** Number of attempts to remove a pod. podman repairs its own records between two attempts. */
 const REMOVALS = 10
 
 function removeStorage(base: string): void {
   try {
     run([...podmanIn(base), 'pod', 'rm', '--all', '--force', '--time', '0'], environmentIn(base))
   } catch {
-    // The code below does the rest of the removal.
+    // The code below removes the rest.
   }
   const mounts = linesOf(readFileSync('/proc/self/mountinfo', 'utf8')).map((line) => line.split(' ')[4] ?? '')
   for (const place of mounts.filter((one) => one.startsWith(`${base}/`)).toReversed()) run(['umount', '-l', place])
   rmSync(base, { recursive: true, force: true })
 }
 
-/** Removes the leftovers of runs that were killed. */
+/** Removes the containers and files that killed test runs have left. */
 function sweep(): void {
   for (const name of readdirSync(tmpdir())) {
     const pid = new RegExp(`^${PREFIX}(\\d+)x`).exec(name)?.[1]
@@ -77,12 +77,12 @@ function sweep(): void {
   }
 }
 
-/** One podman for all nodes; each pod uses the network namespace in which podman is started. */
+/** One podman for all nodes. Each pod uses the network namespace in which its podman command runs. */
 export class PodNodes {
   readonly base: string
   readonly #onExit = () => this.destroy()
 
-  /** Starts with these images of the Docker engine. */
+  /** Creates podman's storage with these images of the Docker engine. */
   constructor(images: readonly string[]) {
     sweep()
     this.base = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}x`))
@@ -99,21 +99,24 @@ export class PodNodes {
     return run([...enter, ...podmanIn(this.base), ...argv], environmentIn(this.base), within).trim()
   }
 
-  /** Prepares a manifest for this node: `edit` makes the changes that the manifest asks its reader to make. */
+  /**
+   * Prepares a manifest for the node on this host. `edit` makes the changes that the manifest's comments ask an
+   * operator to make.
+   */
   node(host: Host, manifest: string, edit: (text: string) => string): PodNode {
     const text = readFileSync(join(packageRoot(), 'deploy', 'static-pod', manifest), 'utf8')
     return new PodNode(this, host, parse(edit(text)))
   }
 
-  /** Removes all pods together, before the LAN that they use. */
+  /** Removes all pods together. Must be called before the LAN that the pods use is removed. */
   removePods(): void {
     for (let left = REMOVALS; ; left--) {
       try {
         this.podman(undefined, ['pod', 'rm', '--all', '--force', '--time', '0'])
         break
       } catch (error) {
-        // A container that ends by itself in this moment can neither be killed nor removed ("container state
-        // improper").
+        // A container that ends by itself at this moment can neither be killed nor removed: podman reports "container
+        // state improper".
         if (left <= 1) throw error
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
       }
@@ -139,9 +142,9 @@ export class PodNode {
     this.host = host
     this.#folder = join(nodes.base, 'nodes', host.name)
     this.pod = `${pod.metadata?.name}-${host.name}`
-    // All nodes are this machine. Each node has a folder of its own for its folders, and its name is part of the
-    // names of its pod and volumes. The machine's root stays the root, because a program of the machine needs its
-    // libraries.
+    // All nodes are this machine. Each node has its own place for its folders, and its name is part of the names of its
+    // pod and volumes. The root folder of the machine is the same for all nodes, because a program of the machine needs
+    // its libraries.
     const nameOf = (volume: string) => `${volume}-${host.name}`
     const volumes = pod.spec?.volumes?.map(({ name, hostPath, ...rest }) =>
       hostPath === undefined
@@ -156,8 +159,8 @@ export class PodNode {
         ...container,
         volumeMounts: container.volumeMounts?.map((mount) => ({ ...mount, name: nameOf(mount.name) })),
       }))
-    // An init container runs at each start of the pod, as with kubelet. podman 4.3 otherwise removes an ended init
-    // container, and fails if it does that too early.
+    // With this annotation, an init container runs at each start of the pod, as with kubelet. podman 4.3 would
+    // otherwise remove an ended init container, and fail if that happens too early.
     const annotations = { ...pod.metadata?.annotations, 'io.podman.annotations.init.container.type': 'always' }
     this.#manifest = join(this.#folder, 'pod.yaml')
     mkdirSync(this.#folder, { recursive: true })
@@ -177,7 +180,7 @@ export class PodNode {
     )
   }
 
-  /** Returns this machine's path of a path on the node. */
+  /** Returns the path on this machine for a path on the node. */
   path(path: string): string {
     return join(this.#folder, 'root', path)
   }
@@ -188,8 +191,8 @@ export class PodNode {
   }
 
   /**
-   * Starts the pod. Real nodes have a runtime each; here they share one, and wait for each other as little as they
-   * can.
+   * Starts the pod. Real nodes have a container runtime each. Here the nodes share one, and their starts wait for each
+   * other as little as possible.
    */
   start(): Promise<void> {
     return this.#later(['play', 'kube', '--network', 'host', this.#manifest])
@@ -199,7 +202,7 @@ export class PodNode {
     return `${this.pod}-${name}`
   }
 
-  /** Kills all processes of the pod together; nothing restarts it. Returns the time. */
+  /** Kills all processes of the pod together. No supervisor restarts them. Returns the time in ms. */
   kill(): number {
     const at = monotonicMs()
     this.#nodes.podman(this.host, ['pod', 'kill', this.pod])
@@ -210,7 +213,10 @@ export class PodNode {
     this.#nodes.podman(this.host, ['pod', 'start', this.pod])
   }
 
-  /** Sends SIGTERM and waits for the manifest's grace period. Resolves when the containers have ended. */
+  /**
+   * Sends SIGTERM to the pod's containers and waits for the grace period of the manifest. Resolves when the containers
+   * have ended.
+   */
   stop(): Promise<void> {
     return this.#later(['pod', 'stop', '--time', '65', this.pod])
   }
@@ -235,24 +241,24 @@ export class PodNode {
     })
   }
 
-  /** Returns podman's record of a created container. */
+  /** Returns podman's record of a container that was created. */
   inspect(container: string): Readonly<Record<string, unknown>> {
     return JSON.parse(this.#nodes.podman(this.host, ['container', 'inspect', this.container(container)]))[0]
   }
 
-  /** Returns the pid of the container's first process. */
+  /** Returns the process number of the container's first process. */
   pid(container: string): number {
     return Number(
       this.#nodes.podman(this.host, ['container', 'inspect', '--format', '{{.State.Pid}}', this.container(container)]),
     )
   }
 
-  /** Runs a command in the container; returns its output and whether it succeeded. */
+  /** Runs a command in the container. Returns the command's output, and in `ok` whether the command succeeded. */
   exec(container: string, ...argv: readonly string[]): { readonly ok: boolean; readonly said: string } {
     return this.#judged(['exec', this.container(container), ...argv])
   }
 
-  /** Runs the liveness probe of the manifest once. */
+  /** Runs the liveness probe of the manifest once. Returns true if it succeeded. */
   live(container: string): boolean {
     return this.#judged(['healthcheck', 'run', this.container(container)]).ok
   }
@@ -270,8 +276,8 @@ export class PodNode {
   }
 
   /**
-   * Returns kubelet's figure: the memory of the container's cgroup, less the part that the kernel can drop
-   * immediately.
+   * Returns the memory of the container in bytes as kubelet counts it: the memory of the container's cgroup, without
+   * the part that the kernel can free immediately.
    */
   workingSet(container: string): number {
     const [version, , group] = (

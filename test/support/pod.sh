@@ -26,5 +26,5 @@ msg_handler() {
 export -f start reload_keepalived stop_keepalived msg_handler
 if [ -s "$POD/keepalived.conf" ]; then start; fi
 rm -f "$POD/keepalived.sock"
-# The shell stays the first process: it reaps the leftover children of its handlers.
+# The shell remains the first process, and waits for the ended children of its handlers.
 $LISTENER "$POD/keepalived.sock"

@@ -1,4 +1,7 @@
-/** Finds the resource of a request to an API server by its path. This file does not know which resources exist. */
+/**
+ * Finds the Kubernetes resource of a request to an API server by the request's path. This module does not know which
+ * resources exist.
+ */
 import type { Collection } from './store.ts'
 
 export type ResourceAddress = {
@@ -11,7 +14,8 @@ export type ResourceAddress = {
 }
 
 /**
- * Reads /api/v1/nodes/n1 or /apis/GROUP/VERSION/namespaces/NS/RESOURCE/NAME/status; `undefined` for any other path.
+ * Returns the resource of a path such as /api/v1/nodes/n1 or /apis/GROUP/VERSION/namespaces/NS/RESOURCE/NAME/status;
+ * `undefined` for any other path.
  */
 export function resourceAddress(path: string): ResourceAddress | undefined {
   const words = path.split('/').filter(Boolean).map(decodeURIComponent)
@@ -25,7 +29,10 @@ export function resourceAddress(path: string): ResourceAddress | undefined {
   return { collection: `${apiVersion}/${resource}`, apiVersion, resource, namespace, name, subresource }
 }
 
-/** Reads `a=b,c!=d,e,!f`; a field selector knows only equality. */
+/**
+ * Returns true if an object matches a selector such as `a=b,c!=d,e,!f`. `labelled` returns the value of a label or
+ * field. A field selector only knows `=` and `!=`.
+ */
 export function selects(selector: string | null, labelled: (key: string) => string | undefined): boolean {
   if (selector === null || selector === '') return true
   return selector.split(',').every((term) => {

@@ -1,20 +1,20 @@
 /**
- * Server-side apply as far as a status needs it. Each manager owns the fields that it sent last. A field that its
- * manager no longer sends goes, unless another manager owns it too. Another manager's field with another value is a
- * conflict. Lists in `LIST_MAPS` are merged by their keys; all others are replaced as a whole. This file does not know
- * HTTP and schemas.
+ * Implements server-side apply of the Kubernetes API as far as a status needs it. Each manager owns the fields that it
+ * sent last. A field that its manager no longer sends is removed, unless another manager owns the field too. If a
+ * manager sends another value for a field of another manager, that is a conflict. Lists in `LIST_MAPS` are merged by
+ * their keys; all other lists are replaced as a whole. This module does not know HTTP and schemas.
  */
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 type Record_ = { readonly [key: string]: Json }
-/** Name of a field, or an item of a list: `[type=Ready]`. */
+/** Name of a field, or of a list item, such as `[type=Ready]`. */
 type Step = string
 type Leaf = { readonly steps: readonly Step[]; readonly value: Json }
 
-/** Lists of type "map" (x-kubernetes-list-map-keys), by the name of their field. */
+/** Keys of the lists of type "map" (x-kubernetes-list-map-keys), by the field name of the list. */
 export const LIST_MAPS: Readonly<Record<string, readonly string[]>> = { conditions: ['type'], holders: ['address'] }
 
-/** Fields that each manager owns. */
+/** Names of the fields that each manager owns, by manager. */
 export type Owners = ReadonlyMap<string, ReadonlySet<string>>
 export type Applied =
   | { readonly value: Record_; readonly owners: Owners }
@@ -28,7 +28,7 @@ const itemStep = (item: Json, keys: readonly string[]): Step =>
 const nameOf = (steps: readonly Step[]): string => steps.map((step) => (isItem(step) ? step : `.${step}`)).join('')
 
 function leaves(value: Json, steps: readonly Step[] = []): Leaf[] {
-  // An empty map has no owner, and leaves nothing beside its fields.
+  // An empty map has no owner. It is removed as soon as it has other fields.
   if (isRecord(value)) return Object.entries(value).flatMap(([key, inner]) => leaves(inner, [...steps, key]))
   const keys = LIST_MAPS[steps.at(-1) ?? '']
   if (Array.isArray(value) && keys !== undefined)
@@ -36,7 +36,7 @@ function leaves(value: Json, steps: readonly Step[] = []): Leaf[] {
   return [{ steps, value }]
 }
 
-/** Builds the document again; items of list maps stand in the order of their arrival. */
+/** Returns the document that consists of these fields. Items of list maps stand in the order of their arrival. */
 function grown(all: readonly Leaf[]): Json {
   const [first] = all
   if (first !== undefined && first.steps.length === 0) return first.value

@@ -1,4 +1,4 @@
-/** A kubeconfig for the stand-in, as a file. */
+/** Writes a kubeconfig file for the stand-in of the Kubernetes API. */
 import { writeFileSync } from 'node:fs'
 
 export type KubeconfigPlan = {
@@ -23,7 +23,7 @@ export function writeKubeconfig(file: string, plan: KubeconfigPlan): string {
     contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
     'current-context': 'x',
   }
-  // JSON is YAML.
+  // The file contains JSON, which is also YAML.
   writeFileSync(file, JSON.stringify(config))
   return file
 }

@@ -1,4 +1,4 @@
-/** Node objects of the API for tests, with the fields that the code under test reads. */
+/** Builds Node objects of the Kubernetes API for tests, with the fields that the code under test reads. */
 import type { KubeObject } from './store.ts'
 
 export const NODES = 'v1/nodes'
@@ -6,7 +6,7 @@ export const NODES = 'v1/nodes'
 export type NodePlan = {
   readonly name: string
   readonly addresses?: readonly string[]
-  /** Role names behind `node-role.kubernetes.io/`. */
+  /** Role names of the node, as in the labels `node-role.kubernetes.io/ROLE`. */
   readonly roles?: readonly string[]
   readonly labels?: Readonly<Record<string, string>>
   readonly annotations?: Readonly<Record<string, string>>

@@ -1,6 +1,6 @@
-// An address for the API's stand-in in this network namespace: node port.mjs HOST PORT UNIX_SOCKET. It passes bytes
-// on and knows nothing of them. After SIGKILL the port refuses connections; after SIGSTOP connections are accepted
-// and never answered.
+// Gives the stand-in of the Kubernetes API an address in this network namespace: node port.mjs HOST PORT UNIX_SOCKET.
+// The program passes bytes on without reading them. After SIGKILL the port refuses connections; after SIGSTOP the
+// kernel accepts connections, and no request is answered.
 import { connect, createServer } from 'node:net'
 
 const [host, port, path] = process.argv.slice(2)

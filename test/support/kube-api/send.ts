@@ -1,4 +1,7 @@
-/** The agent's requests to the stand-in by its own client, without credentials and with little patience. */
+/**
+ * Sends the agent's requests to the stand-in of the Kubernetes API, with the agent's own client, without credentials
+ * and with short timeouts.
+ */
 import { ClusterClient } from '../../../src/cluster/runtime/api/cluster-client.ts'
 import { type Send, sendBy } from '../../../src/cluster/runtime/status/status-api.ts'
 import type { KubeApi } from './server.ts'

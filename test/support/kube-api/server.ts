@@ -1,8 +1,8 @@
 /**
- * A stand-in of the Kubernetes API for tests: list and watch (resume, bookmarks, 410 Gone), get, create, update,
- * delete and server-side apply. A test can order every fault, and each request is recorded. It lives in the test's
- * own process, on a unix socket; port.mjs gives it an address in a network namespace. Its tokens decide which clients
- * are allowed. Refuses to validate objects.
+ * Imitates the Kubernetes API for tests: list and watch (resume, bookmarks, 410 Gone), get, create, update, delete and
+ * server-side apply. A test can order every fault, and each request is recorded. The server runs in the test's own
+ * process on a unix socket; port.mjs gives it an address in a network namespace. Its tokens decide which clients are
+ * allowed. Decided here: objects are not validated.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
@@ -21,27 +21,33 @@ export type LoggedRequest = {
   readonly at: number
   readonly verb: Verb
   readonly method: string
-  /** Path without the query. */
+  /** Path of the request, without the query. */
   readonly path: string
   readonly query: Readonly<Record<string, string>>
-  /** Token, or `CN` of the client's certificate; `undefined` without either. */
+  /**
+   * Token of the request, or the common name (`CN`) of the client's certificate; `undefined` if the request has
+   * neither.
+   */
   readonly user: string | undefined
   readonly contentType: string | undefined
   readonly body: unknown
-  /** HTTP status; 0 for no answer. */
+  /** HTTP status of the answer; 0 if there was no answer. */
   status: number
 }
 
 export type KubeApiOptions = {
-  /** Options of HTTPS; without them the server speaks HTTP. */
+  /** Options of the HTTPS server; if absent, the server uses HTTP. */
   readonly tls?: ServerOptions
-  /** Accepted tokens; `undefined` accepts every client. */
+  /** Tokens that the server accepts; absent: every client is accepted. */
   readonly tokens?: readonly string[]
-  /** Returns 401 or 403 to refuse a request, `undefined` to allow it. Asked after the tokens. */
+  /**
+   * Returns 401 or 403 to refuse a request, `undefined` to allow it. The function is called after the token was
+   * accepted.
+   */
   readonly authorize?: (request: Omit<LoggedRequest, 'status'>) => 401 | 403 | undefined
-  /** Kinds of the collections whose kind cannot be derived from the name. */
+  /** Kinds (such as `Node`) of those collections whose kind cannot be derived from the collection's name. */
   readonly kinds?: Readonly<Record<string, string>>
-  /** Milliseconds between bookmarks on an open watch; by default a test sends each of them. */
+  /** Milliseconds between two bookmarks on an open watch; absent: the test itself sends each bookmark. */
   readonly bookmarksEvery?: number
 }
 
@@ -70,7 +76,7 @@ export class KubeApi {
   readonly requests: LoggedRequest[] = []
   readonly faults = new Faults()
   readonly watches = new Set<OpenWatch>()
-  /** Accepted tokens, which a test may rotate; `undefined` accepts every client. */
+  /** Tokens that the server accepts, which a test may replace; `undefined`: every client is accepted. */
   tokens: ReadonlySet<string> | undefined
   readonly #options: KubeApiOptions
   readonly #owners = new Map<string, Owners>()
@@ -84,7 +90,10 @@ export class KubeApi {
     this.tokens = options.tokens === undefined ? undefined : new Set(options.tokens)
   }
 
-  /** Listens on a unix socket or a port (0: any). After stop(), it listens at the same place again. */
+  /**
+   * Starts to listen on a unix socket or a TCP port (0: any free port). After stop(), the server listens at the same
+   * address again.
+   */
   async start(where = this.#where ?? { port: 0, host: '127.0.0.1' }): Promise<this> {
     const answer: RequestListener = (request, response) => void this.#answer(request, response)
     const server = this.#options.tls === undefined ? createServer(answer) : createTlsServer(this.#options.tls, answer)
@@ -105,14 +114,14 @@ export class KubeApi {
     return this.#where.port
   }
 
-  /** Resets every connection and stops to listen, as at a death. The stored objects stay. */
+  /** Resets every connection and stops to listen, as the death of an API server would. The stored objects stay. */
   async stop(): Promise<void> {
     const server = this.#server
     if (server === undefined) return
     this.#server = undefined
     const closed = once(server, 'close')
     server.close()
-    // A unix socket has no reset.
+    // A unix socket cannot be reset.
     const isPath = this.#where !== undefined && 'path' in this.#where
     for (const socket of this.#sockets) isPath ? socket.destroy() : socket.resetAndDestroy()
     await closed
@@ -122,12 +131,12 @@ export class KubeApi {
     return this.faults.add({ verb, fault, ...(times === undefined ? {} : { times }) })
   }
 
-  /** Returns the requests of one verb whose path starts so. */
+  /** Returns the recorded requests with this verb whose path begins with `path`. */
   asked(verb: Verb, path = '/'): LoggedRequest[] {
     return this.requests.filter((request) => request.verb === verb && request.path.startsWith(path))
   }
 
-  /** Returns the fields that each manager owns in the object: `.status` and its contents. */
+  /** Returns the fields that each manager owns in the object, only `.status` and the fields below it. */
   ownersOf(collection: string, name: string, namespace = ''): Owners {
     return this.#owners.get(`${collection}/${namespace}/${name}`) ?? new Map()
   }
@@ -169,7 +178,7 @@ export class KubeApi {
     if (address === undefined) return this.#plain(url.pathname, response)
     const asked = { ...logged, url, text }
     if (logged.verb === 'watch') {
-      // The answer has begun: it ends with the watch.
+      // The answer has begun, and ends with the watch.
       logged.status = this.#watch(asked, address, response)
       return
     }
@@ -224,7 +233,10 @@ export class KubeApi {
     sendStatus(response, 405)
   }
 
-  /** On `/status` only the status is applied, otherwise all but the status. A missing object is created. */
+  /**
+   * Applies an object. For the path `/status` only the status is applied, otherwise everything except the status. A
+   * missing object is created.
+   */
   #apply(
     asked: Asked,
     { collection, namespace, subresource }: ResourceAddress,
@@ -264,7 +276,7 @@ export class KubeApi {
     sendJson(response, there === undefined ? 201 : 200, this.store.put(collection, next))
   }
 
-  /** Starts a watch; returns its first HTTP status. */
+  /** Starts a watch. Returns the HTTP status with which the answer begins. */
   #watch({ url, query }: Asked, address: ResourceAddress, response: ServerResponse): number {
     const { collection, namespace, apiVersion } = address
     const from = url.searchParams.get('resourceVersion')

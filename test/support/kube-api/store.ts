@@ -1,9 +1,10 @@
 /**
- * Memory of an API server: objects by collection, one counter of versions for all of them, and the changes since a
- * version. Decides which versions are too old to resume from. This file does not know HTTP.
+ * Stores the objects of the Kubernetes API's stand-in by collection, with one version counter for all collections, and
+ * the changes since a version. Decided here: which versions are too old to resume a watch. This module does not know
+ * HTTP.
  */
 
-/** An object as JSON has it. The store reads only `metadata`. */
+/** An object of the Kubernetes API, parsed from JSON. The store reads only `metadata`. */
 export type KubeObject = {
   readonly apiVersion?: string
   readonly kind?: string
@@ -26,15 +27,15 @@ export type Change = {
   readonly object: KubeObject
 }
 
-/** `apps/v1/deployments`, `v1/nodes`: group, version and resource. */
+/** Group, version and resource of a collection, such as `apps/v1/deployments` or `v1/nodes`. */
 export type Collection = string
 
 const keyOf = ({ metadata: { namespace = '', name } }: KubeObject): string => `${namespace}/${name}`
 
 export class Store {
-  /** The counter of a cluster that has been up for a while, so that no client relies on version 0 or 1. */
+  /** Version of the last change. The counter does not begin at 0, so that no client can rely on version 0 or 1. */
   #version = 1000
-  /** Changes up to this version are forgotten. */
+  /** Version up to which the store has forgotten all changes. */
   #forgotten = 1000
   readonly #objects = new Map<Collection, Map<string, KubeObject>>()
   #changes: Change[] = []
@@ -56,7 +57,7 @@ export class Store {
     for (const listener of this.#listeners) listener(change)
   }
 
-  /** Creates or replaces an object; returns it as stored. */
+  /** Creates or replaces an object. Returns the object as it is stored, with its new version. */
   put(collection: Collection, object: KubeObject): KubeObject {
     this.#version++
     const objects = this.#of(collection)
@@ -69,7 +70,7 @@ export class Store {
     return stored
   }
 
-  /** Returns the removed object, `undefined` if there was none. */
+  /** Removes an object. Returns the removed object; `undefined` if there was none. */
   remove(collection: Collection, name: string, namespace?: string): KubeObject | undefined {
     const objects = this.#of(collection)
     const before = objects.get(`${namespace ?? ''}/${name}`)
@@ -90,15 +91,18 @@ export class Store {
     return namespace === undefined ? all : all.filter(({ metadata }) => metadata.namespace === namespace)
   }
 
-  /** Returns the changes since a version, `undefined` if they are forgotten (410 Gone). */
+  /** Returns the changes of a collection since a version; `undefined` if the store has forgotten them (410 Gone). */
   since(collection: Collection, version: number): Change[] | undefined {
     if (version < this.#forgotten) return undefined
     return this.#changes.filter((change) => change.collection === collection && change.version > version)
   }
 
-  /** Forgets all changes, as etcd's compaction does: a client that resumes from an older version receives Gone. */
+  /**
+   * Forgets all changes, as a compaction of etcd does. A client that resumes a watch from an older version receives 410
+   * Gone.
+   */
   compact(): void {
-    // No client has seen this version, so clients that are up to date have to list again as well.
+    // No client has received this version, so even clients that have every change have to list the objects again.
     this.#version++
     this.#forgotten = this.#version
     this.#changes = []

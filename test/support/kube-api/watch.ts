@@ -1,10 +1,10 @@
-/** An open watch of the API's stand-in, which a test can observe and disturb. */
+/** Represents an open watch of the Kubernetes API's stand-in, which a test can observe and disturb. */
 import type { ServerResponse } from 'node:http'
 import type { KubeObject } from './store.ts'
 
 export class OpenWatch {
   readonly path: string
-  /** Version of the request; `null` asks for all objects first. */
+  /** Version from which the client asked to resume the watch; `null`: the client asked for all objects first. */
   readonly resourceVersion: string | null
   readonly bookmarks: boolean
   readonly #response: ServerResponse
@@ -22,7 +22,7 @@ export class OpenWatch {
     this.sendText(`${JSON.stringify({ type, object })}\n`)
   }
 
-  /** Sends any text. */
+  /** Sends any text over the watch. */
   sendText(text: string): void {
     if (this.#silent) this.#kept.push(text)
     else this.#response.write(text)
@@ -33,7 +33,7 @@ export class OpenWatch {
     if (this.bookmarks) this.send('BOOKMARK', { apiVersion, kind, metadata })
   }
 
-  /** Sends an ERROR event, as for a version that is too old; the HTTP status stays 200. */
+  /** Sends an ERROR event over the watch, as for a version that is too old. The HTTP status of the watch stays 200. */
   error(code: number, reason: string): void {
     this.send('ERROR', {
       kind: 'Status',
@@ -45,12 +45,12 @@ export class OpenWatch {
     })
   }
 
-  /** Holds all events back; the connection stays open. */
+  /** Holds all events of the watch back. The connection stays open. */
   silence(): void {
     this.#silent = true
   }
 
-  /** Sends the events that were held back, without a delay. */
+  /** Sends the events that were held back, and holds no further events back. */
   speak(): void {
     this.#silent = false
     for (const text of this.#kept.splice(0)) this.#response.write(text)
@@ -62,19 +62,19 @@ export class OpenWatch {
     this.#silent = false
   }
 
-  /** Ends the watch as its timeout does. */
+  /** Ends the watch as the timeout of a watch does. */
   end(): void {
     this.#response.end()
   }
 
   reset(): void {
     const { socket } = this.#response
-    // A unix socket has no reset.
+    // A unix socket cannot be reset.
     if (socket?.remoteAddress === undefined) socket?.destroy()
     else socket.resetAndDestroy()
   }
 
-  /** Sends half of an event's line and then closes the connection. */
+  /** Sends half of the line of an event and then closes the connection. */
   cutInLine(type: string, object: KubeObject): void {
     const line = JSON.stringify({ type, object })
     this.#response.write(line.slice(0, line.length / 2), () => setTimeout(() => this.reset(), 20))
