@@ -1,12 +1,12 @@
 /**
- * Makes random numbers from a seed. Only whole-number arithmetic and products are used, because Math.log and ** may
- * differ between machines. Each purpose has its own sequence of random numbers, so that one fault less does not change
- * the other faults.
+ * Makes random numbers from a seed. The functions use only whole-number arithmetic and products, because Math.log and
+ * ** may differ between machines. Each purpose has its own sequence of random numbers. So if a fault is taken out, the
+ * other faults stay the same.
  */
 
 export type Chance = () => number
 
-/** Returns mulberry32 numbers, from 0 (included) to 1 (excluded). */
+/** Returns a function that makes random numbers from 0 (included) to 1 (excluded), by the algorithm mulberry32. */
 export function chanceOf(seed: number): Chance {
   let state = seed >>> 0
   return () => {
@@ -17,7 +17,7 @@ export function chanceOf(seed: number): Chance {
   }
 }
 
-/** Returns the FNV-1a hash of a text. */
+/** Returns the FNV-1a hash of a text. `from`: hash of the text before it. */
 export function hashOf(text: string, from = 0x811c9dc5): number {
   let hash = from >>> 0
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193) >>> 0
@@ -33,8 +33,8 @@ export const pick = <T>(chance: Chance, choice: readonly [T, ...T[]]): T =>
   choice[Math.floor(chance() * choice.length)] ?? choice[0]
 
 /**
- * Returns a random duration in the range. Short durations are as frequent as long ones: first the magnitude is chosen,
- * then the duration within it. Uses no logarithm.
+ * Returns a random duration between `from` and `to`, in the same unit. Short durations are as frequent as long ones:
+ * first the magnitude is chosen, then the duration within it. The function uses no logarithm.
  */
 export function lasting(chance: Chance, from: number, to: number): number {
   const steps: number[] = [from]

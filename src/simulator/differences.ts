@@ -1,7 +1,7 @@
 /**
  * Finds settings of one virtual router that must be equal on all its nodes and are not. If such a setting differs, VRRP
- * routers discard each other's advertisements, or two nodes answer. Pure: configurations are compared, and nothing is
- * simulated.
+ * routers discard each other's advertisements, or two nodes answer. Pure: only configurations are compared, and nothing
+ * is simulated.
  */
 import type { VirtualRouter } from '../config/config.ts'
 import { familyOf } from '../wire/address.ts'
@@ -9,7 +9,7 @@ import type { Play } from './simulation.ts'
 
 type Member = { readonly node: string; readonly router: VirtualRouter }
 
-/** Returns one sentence for each setting that differs. */
+/** Returns one sentence for each setting that differs between the nodes; an empty list if no setting differs. */
 export function differencesOf(nodes: Play['nodes']): readonly string[] {
   const groups = new Map<string, Member[]>()
   for (const { config, name: node } of nodes)
@@ -42,7 +42,7 @@ function different(members: readonly Member[], what: string, of: (member: Member
   return [`${what} differ: ${[...values].map(([value, who]) => `${who.join(', ')} has ${value}`).join('; ')}`]
 }
 
-/** A router on one node alone has no successor. */
+/** Returns a sentence if only one node has the virtual router, because then no other node can take over. */
 function missing(key: string, members: readonly Member[], nodes: Play['nodes']): readonly string[] {
   const [only, second] = members
   if (only === undefined || second !== undefined || nodes.length === 1) return []

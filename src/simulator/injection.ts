@@ -5,7 +5,7 @@ import type { VirtualTime } from './virtual-time.ts'
 import { FAIR, type Wire } from './wire.ts'
 import type { Witness } from './witness.ts'
 
-/** Ends the fault. */
+/** Ends the fault that has been started. */
 type Undo = () => void
 
 export type Place = {
@@ -24,7 +24,10 @@ type Hit = Place & {
 }
 type LanFault = 'loss' | 'delay' | 'duplicates'
 
-/** Starts a fault. `node` is absent for a fault of the LAN. Returns the function that ends the fault. */
+/**
+ * Starts a fault on the simulated LAN or node. `node` is absent for a fault of the LAN. Returns the function that ends
+ * the fault.
+ */
 export function inject(fault: Fault, node: Machine | undefined, place: Place): Undo {
   const { amount = 0, checks, kind, ms } = fault
   if (node === undefined) {
@@ -43,7 +46,7 @@ const ON_LAN: Readonly<Record<LanFault, (wire: Wire, amount: number) => Undo>> =
   duplicates: (wire, amount) => wire.change({ ...FAIR, twice: amount }),
 }
 
-/** The simulated service manager starts the daemon again after a while. */
+/** Returns a function that starts the daemon again after a while, as a service manager does. */
 const again =
   ({ node, time }: Hit): Undo =>
   () =>
@@ -97,7 +100,7 @@ const ON_NODE: Readonly<Record<Exclude<FaultKind, LanFault>, (hit: Hit) => Undo>
     hit.node.freezeGuardian()
     return () => {
       hit.node.thawGuardian()
-      // An engine that has stopped in the meantime is started again.
+      // If the engine has stopped during the fault, the service manager starts it again.
       again(hit)()
     }
   },

@@ -1,6 +1,6 @@
 /**
- * Puts a VRRP message into an IPv4 packet, as a raw socket would deliver it. Tests use this function; for the daemon
- * the kernel adds the IP header.
+ * Puts a VRRP message into an IPv4 packet, in the form in which a raw socket delivers packets. Only tests use this
+ * function: when the daemon sends, the kernel adds the IP header.
  */
 import { type Address, addressBytes } from '../wire/address.ts'
 import { checksumOf, wordSum } from '../wire/checksum.ts'

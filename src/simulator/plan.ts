@@ -1,7 +1,8 @@
 /**
- * A scenario as a person writes it (docs/simulate.md): nodes with their configurations, and faults with their times.
- * Converts the text of a scenario to a value, or to all its problems with their positions. This file decides the keys
- * and names of a scenario, and the values that each fault needs. Pure: the caller reads the configuration files.
+ * Reads a scenario that a person has written (docs/simulate.md): nodes with their configurations, and faults with their
+ * times. The text of a scenario becomes a value, or a list of all its problems with their positions. Decided here: the
+ * keys and names of a scenario, and the values that each kind of fault needs. Pure: the caller reads the configuration
+ * files.
  */
 
 import * as z from 'zod'
@@ -15,7 +16,7 @@ import { type DaemonKind, FAULT_KINDS, type Fault, type FaultKind } from './scen
 
 const HOUR = 3_600_000
 const OF_THE_LAN: ReadonlySet<FaultKind> = new Set(['loss', 'delay', 'duplicates'])
-/** Faults that end in the moment in which they happen. */
+/** Kinds of faults without a duration. */
 const MOMENTARY: ReadonlySet<FaultKind> = new Set(['clock step', 'VIP deleted'])
 
 const nodeSchema = section(
@@ -58,25 +59,27 @@ const planSchema = section(
 
 export type PlannedNode = {
   readonly name: string
-  /** Daemon of the node. `keepalived`: a model of keepalived. `configuration` is then the name of a keepalived file. */
+  /**
+   * Daemon of the node. `keepalived` stands for a model of keepalived; `configuration` then names a keepalived file.
+   */
   readonly daemon: DaemonKind
-  /** Addresses of the node itself, with prefix lengths. */
+  /** The node's own addresses with their prefix lengths. */
   readonly addresses: readonly string[]
   readonly startsAt: number
-  /** Millionths by which the node's clock is fast. */
+  /** Parts per million by which the node's clock is fast. */
   readonly drift: number
-  /** Configuration of the daemon: the name of a file, or a document as in a configuration file. */
+  /** Name of the node's configuration file, or the content of a configuration file as a value. */
   readonly configuration: string | Readonly<Record<string, unknown>>
 }
 
 export type Plan = {
   readonly nodes: readonly PlannedNode[]
   readonly faults: readonly Fault[]
-  /** Duration of the simulation in milliseconds. If absent, as long as the last fault may have an effect. */
+  /** Duration of the simulation in milliseconds; `undefined`: until the last fault can have no more effect. */
   readonly ms: number | undefined
   readonly seed: number
   readonly lateness: number
-  /** Longest time for which the service may be unreachable; `undefined`: no bound. */
+  /** Longest time in ms for which the service may be unreachable; `undefined`: no limit. */
   readonly outage: number | undefined
 }
 
@@ -161,8 +164,8 @@ function faultFrom(
 }
 
 /**
- * Returns the amount of a fault in the unit of the simulation, an error text for a wrong value, or `undefined` if the
- * fault has no amount.
+ * Returns the amount of a fault (its key `amount`) in the unit of the simulation. Returns an error text for a wrong
+ * value, and `undefined` for a kind of fault without an amount.
  */
 function amountFrom(kind: FaultKind, amount: string | number | undefined): number | string | undefined {
   const text = String(amount ?? '')

@@ -1,6 +1,6 @@
 /**
- * The report of a simulation for people: a time line of faults and holders, the worst outage of each address, and
- * advice. Pure: the same scenario gives the same text. This file does not run the simulation.
+ * Writes the report of a simulation for people: a time line of faults and holders, the longest outage of each address,
+ * and advice. Pure: the same scenario gives the same text. The simulation itself is not known here.
  */
 import { formatDuration } from '../config/schema/duration.ts'
 import type { Fault } from './scenario.ts'
@@ -13,16 +13,16 @@ import type { Moment } from './witness.ts'
 export type Worst = { readonly ms: number; readonly at: number; readonly after: string | undefined }
 export type AddressReport = {
   readonly address: string
-  /** Time of the first answer for an address; `undefined`: no node ever answered. */
+  /** Time in ms of the first answer for an address; `undefined`: no node ever answered. */
   readonly since: number | undefined
   /**
-   * Worst outages. `service`: longest time in which a client did not reach the service, because of its address or of
-   * the service itself.
+   * Longest outages of each kind. `service`: longest time in which a client did not reach the service, because of its
+   * address or of the service itself.
    */
   readonly worst: Readonly<Record<Question | 'service', Worst>>
-  /** Number of changes from one holder to another. */
+  /** Number of times that the address moved from one holder to another. */
   readonly moves: number
-  /** Milliseconds for which each node was the holder, the longest first. */
+  /** Milliseconds for which each node was the holder of the address, the longest first. */
   readonly held: readonly { readonly node: string; readonly ms: number }[]
   readonly moments: readonly Moment[]
 }
@@ -31,14 +31,14 @@ export type Report = {
   readonly addresses: readonly AddressReport[]
   readonly warnings: readonly string[]
   readonly defects: readonly string[]
-  /** Expectations that were not met. */
+  /** Texts of the scenario's expectations that were not met. */
   readonly failures: readonly string[]
 }
 
 export type Expected = {
-  /** Longest time for which the service may be unreachable. */
+  /** Longest time in ms for which the service may be unreachable; `undefined`: no limit. */
   readonly outage?: number | undefined
-  /** True if each failed check must move the address of its router. */
+  /** True if each failed check must move the address of its router to another node. */
   readonly moves?: boolean
 }
 
@@ -140,7 +140,7 @@ export function faultText({ amount, checks, kind, ms, node }: Fault): string {
   return `${kind}${of}${how}${node === undefined ? '' : ` on ${node}`}${ms === 0 ? '' : `, for ${formatDuration(ms)}`}`
 }
 
-/** Faults after which a supervisor starts the process again. */
+/** Kinds of faults after which a service manager starts the ended process again. */
 const STARTED: ReadonlySet<Fault['kind']> = new Set([
   'crash engine',
   'crash guardian',

@@ -1,6 +1,7 @@
 /**
- * A simulated history as a value: nodes with their configurations, and faults with their times. A history is made from
- * a seed, a failed history is saved in this form, and simulation.ts runs it. Durations are in milliseconds.
+ * Defines a simulated history as a value: nodes with their configurations, and faults with their times. A history is
+ * made from a seed or read from a file, and simulation.ts runs it. A failed history is saved in this form. Durations
+ * are in milliseconds.
  */
 
 export const FAULT_KINDS = [
@@ -34,37 +35,42 @@ export type FaultKind = (typeof FAULT_KINDS)[number]
 
 export type Fault = {
   readonly at: number
-  /** Duration of the fault in milliseconds; 0 = a moment. For a crash, the time until the restart. */
+  /** Duration of the fault in ms; 0 for a fault without a duration. For a crash: the time until the restart. */
   readonly ms: number
   readonly kind: FaultKind
-  /** Node of the fault; absent: the whole LAN. */
+  /** Name of the node to which the fault happens; absent: the fault happens to the whole LAN. */
   readonly node?: string
-  /** Amount of the fault. loss, duplicates: from 0 to 1; delay: largest ms; clock step: ms; demoted: the priority. */
+  /**
+   * Amount of the fault. Faults loss and duplicates: share from 0 to 1; delay: longest delay in ms; clock step: ms;
+   * demoted: the priority.
+   */
   readonly amount?: number
-  /** Names of the affected checks, for the fault `service down`; absent: all checks. */
+  /** Names of the checks whose service fails, for the fault `service down`; absent: all checks. */
   readonly checks?: readonly string[]
 }
 
-/** keepalived: a model of it (keepalived-node.ts), whose document could come from a keepalived file. */
+/**
+ * Kind of daemon. `keepalived` is a model (keepalived-node.ts), whose configuration could come from a keepalived file.
+ */
 export type DaemonKind = 'holdfast' | 'keepalived'
 
 export type NodeSpec = {
   readonly name: string
   /** Daemon on the node; absent: holdfast. */
   readonly daemon?: DaemonKind
-  /** Addresses of the node itself, with prefix lengths. */
+  /** The node's own addresses with their prefix lengths. */
   readonly addresses: readonly string[]
-  /** Millionths by which the node's clock is fast. */
+  /** Parts per million by which the node's clock is fast. */
   readonly drift: number
-  /** Time in milliseconds of the simulation at which the node starts. */
+  /** Time in ms at which the daemon of the node starts. */
   readonly startsAt: number
-  /** Configuration of the daemon: a document as in a configuration file. */
+  /** Configuration of the node, as the content of a configuration file. */
   readonly config: Readonly<Record<string, unknown>>
 }
 
 export type Scenario = {
   readonly seed: number
-  /** Largest lateness in milliseconds with which a timer of a node fires. */
+  /** Longest time in ms by which a timer of a node fires too late. */
   readonly lateness: number
   readonly nodes: readonly NodeSpec[]
   readonly faults: readonly Fault[]

@@ -1,6 +1,6 @@
 /**
- * The service behind an address, which can be down on the node that holds the address. Pure. This file knows nothing
- * about checks, and moves of addresses.
+ * Finds out whether the service behind a virtual address is down on a node. Pure. Not known here: health checks, and
+ * moves of addresses.
  */
 import { checksOf, nameOf } from '../config/checks.ts'
 import type { Config } from '../config/config.ts'
@@ -8,14 +8,15 @@ import type { Fault } from './scenario.ts'
 import type { Injected } from './simulation.ts'
 import type { Moment } from './witness.ts'
 
-/** Tells whether this fault takes the service behind this address down on its node. */
+/** Returns true if this fault takes the service behind this address down on the fault's node. */
 export type ServiceOf = (fault: Fault, address: string) => boolean
 
 type Node = { readonly name: string; readonly config: Config }
 
 /**
- * Returns the services of the nodes. A service is down with all services of its node, or with a check that its router
- * or group tracks and that connects to it (http, tcp). A file or a program is no service of a client.
+ * Returns the function that finds failed services for these nodes. A service is down with all services of its node, or
+ * with a check that its router or group tracks and that connects to the service (http, tcp). A client does not use what
+ * a check of a file or a program checks.
  */
 export function servicesOf(nodes: readonly Node[]): ServiceOf {
   return ({ checks, kind, node }, address) => {
@@ -46,7 +47,7 @@ function leadsTo(config: Config, from: string, to: string): boolean {
   return check?.kind === 'combination' && check.members.some((member) => leadsTo(config, member, to))
 }
 
-/** Returns the recorded changes with `served` only while the service works on the node that the client reaches. */
+/** Returns the recorded changes, with `served` only while the service works on the node that the client reaches. */
 export function withoutService(
   moments: readonly Moment[],
   injected: readonly Injected[],

@@ -1,6 +1,6 @@
 /**
- * Runs a scenario: builds its LAN and nodes, injects its faults, and records which nodes answered. The same scenario
- * gives the same result on every machine. This file does not know which result is good (judge.ts).
+ * Runs a scenario: builds its LAN and nodes, makes its faults, and records which nodes answered for the addresses. The
+ * same scenario gives the same result on every machine. This module does not judge a result (judge.ts).
  */
 import type { Config } from '../config/config.ts'
 import { parseConfig } from '../config/text/yaml.ts'
@@ -20,7 +20,7 @@ import { type Moment, Witness } from './witness.ts'
 
 export type Injected = { readonly fault: Fault; readonly at: number; readonly end: number }
 
-/** A scenario with parsed configurations. */
+/** A scenario whose node configurations have been parsed. */
 export type Play = Omit<Scenario, 'nodes'> & {
   readonly nodes: readonly (Omit<NodeSpec, 'config'> & { readonly config: Config; readonly interfaceName: string })[]
 }
@@ -29,7 +29,7 @@ export type EndStatus = {
   readonly node: string
   readonly router: string
   readonly state: string
-  /** Effective priority of the virtual router at the end. */
+  /** Effective priority of the router at the end. */
   readonly priority: number
   readonly addresses: readonly string[]
 }
@@ -37,17 +37,17 @@ export type EndStatus = {
 export type Told = {
   readonly moments: ReadonlyMap<string, readonly Moment[]>
   readonly injected: readonly Injected[]
-  /** Exceptions that a simulated engine threw. */
+  /** Texts of the exceptions that a simulated engine threw. */
   readonly defects: readonly string[]
-  /** State of every router at the end. */
+  /** State of every virtual router at the end of the simulation. */
   readonly endStatus: readonly EndStatus[]
-  /** Text about each condition that should hold at the end of the simulation and does not. */
+  /** Texts of the conditions that should hold at the end of the simulation and do not. */
   readonly ends: readonly string[]
   readonly lines: readonly string[]
-  /** Hash of all lines of the simulation, stored or not. */
+  /** Hash of all events of the simulation as text, whether the texts are stored or not. */
   readonly digest: string
   readonly ms: number
-  /** Number of simulated events. */
+  /** Number of events that were simulated. */
   readonly steps: number
 }
 export type Account = Told & { readonly scenario: Scenario }
@@ -59,8 +59,8 @@ export function configOf(document: Readonly<Record<string, unknown>>, name: stri
 }
 
 /**
- * Options. `lines`: events are stored as text. `without`: a safety net (ground rules 2 to 4) that is removed. `tapeOf`:
- * tape for the inputs and actions of each run of an engine.
+ * Options of a simulation. `lines`: events are stored as text. `without`: a safety net (ground rules 2 to 4) that the
+ * nodes lack. `tapeOf`: returns the tape that records a run of an engine.
  */
 export type SimulateOptions = {
   readonly lines?: boolean
@@ -187,7 +187,7 @@ class Simulation {
     )
   }
 
-  /** Returns the unmet conditions of each node and its engine, long after all faults. */
+  /** Returns the conditions that each node and its engine do not meet, long after all faults. */
   #ends(): string[] {
     const wrong: string[] = []
     for (const node of this.#nodes) {

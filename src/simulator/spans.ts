@@ -1,6 +1,6 @@
 /**
- * Converts recorded changes to spans of time in which no node, or more than one node, answered without a break. Pure.
- * Other files decide which span is too long.
+ * Converts recorded changes to spans of time in which no node answered, or more than one node answered. Pure. Not
+ * decided here: which span is too long.
  */
 import type { Moment } from './witness.ts'
 
@@ -13,7 +13,7 @@ export const WANTED: Readonly<Record<Question, (moment: Moment) => boolean>> = {
   client: ({ served }) => served === undefined,
 }
 
-/** Returns the spans of time. Spans that touch become one. */
+/** Returns the spans of time. Two spans without a gap between them become one. */
 export function spansOf(
   moments: readonly Moment[],
   from: number,

@@ -1,6 +1,6 @@
 /**
- * The one clock of a simulation, and its planned events. Events run in order of time. Events of one moment run in the
- * order in which they were planned. So a simulation depends neither on chance nor on the machine.
+ * Keeps the one clock of a simulation, and its planned events. Events run in order of time. Events at the same time run
+ * in the order in which they were planned. So a simulation depends neither on chance nor on the machine.
  */
 
 export type Cancel = () => void
@@ -11,17 +11,17 @@ const before = (one: Planned, other: Planned): boolean =>
 
 export class VirtualTime {
   /**
-   * Milliseconds since the beginning of the simulation, in whole microseconds, because sums of fractions must not drift
-   * apart.
+   * Milliseconds since the begin of the simulation. The value is rounded to microseconds, because sums of fractions
+   * must not drift apart.
    */
   now = 0
-  /** Number of events of the simulation that have run. */
+  /** Number of events that have run in the simulation. */
   steps = 0
   #order = 0
-  /** Planned events, as a binary heap. */
+  /** Planned events, as a binary heap ordered by time. */
   readonly #planned: Planned[] = []
 
-  /** Plans an event for the time `at`, or for now if that is later. */
+  /** Plans an event for the time `at`; for now if `at` has passed. Returns the function that cancels the event. */
   at(at: number, act: () => void): Cancel {
     const planned: Planned = {
       at: Math.max(this.now, wholeMicroseconds(at)),

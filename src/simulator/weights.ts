@@ -1,7 +1,8 @@
 /**
- * Finds out whether a failing health check moves the address, by simulation. For each node that can come to hold an
- * address, each of its checks fails once, in a simulation of its own. This file decides which simulations are needed,
- * and how long each lasts. Weights are not read: only the holder after the failure counts.
+ * Finds out by simulation whether a failing health check moves the virtual address. For each node that can become the
+ * holder of an address, each check of the node fails once, in a simulation of its own. Decided here: which simulations
+ * are needed, and how long each lasts. The weights in the configuration are not read: only the holder after the failure
+ * counts.
  */
 import { nameOf } from '../config/checks.ts'
 import type { Config } from '../config/config.ts'
@@ -9,21 +10,21 @@ import { healthchecksIn } from '../config/schema/track.ts'
 import type { Fault } from './scenario.ts'
 import { type EndStatus, type Play, play } from './simulation.ts'
 
-/** Largest number of simulations. The report names the checks that are left out. */
+/** Largest number of simulations. The report names the checks for which there is no simulation. */
 const MOST = 300
 /**
- * Largest number of events in all these simulations, some half a minute of CPU time. The limit is a count and not a
- * time, so that the report is the same on every machine.
+ * Largest number of events in all these simulations together, which take half a minute of CPU time. The limit is a
+ * number of events and not a time, so that the report is the same on every machine.
  */
 const MOST_EVENTS = 5_000_000
 
 export type Unmoved = {
   readonly address: string
   readonly node: string
-  /** Name of the check; `undefined`: all checks together. */
+  /** Name of the check that fails; `undefined`: all checks of the router fail together. */
   readonly check: string | undefined
   readonly priority: number
-  /** The best of the other nodes, which could take over. */
+  /** Name and priority of the best other node, which could take over. */
   readonly next: { readonly node: string; readonly priority: number }
 }
 export type WeightStudy = { readonly unmoved: readonly Unmoved[]; readonly tried: number; readonly leftOut: boolean }
@@ -79,7 +80,10 @@ export function studyWeights(what: Play): WeightStudy {
 const holderOf = (endStatus: readonly EndStatus[], address: string): EndStatus | undefined =>
   endStatus.find(({ addresses, state }) => state === 'Active' && addresses.includes(address))
 
-/** Returns the checks that the router and its group track, and all of them together if there is more than one. */
+/**
+ * Returns the names of the checks that the router and its group track. If there is more than one check, `undefined` for
+ * all of them together is the last entry.
+ */
 function checksOf({ nodes }: Play, node: string, router: string): readonly (string | undefined)[] {
   const config = nodes.find(({ name }) => name === node)?.config
   const groups = config?.syncGroups.filter(({ members }) => members.includes(router)) ?? []
@@ -90,14 +94,17 @@ function checksOf({ nodes }: Play, node: string, router: string): readonly (stri
   return names.size > 1 ? [...names, undefined] : [...names]
 }
 
-/** Returns the probes that take a check down. A combination is down when all of its members are. */
+/**
+ * Returns the probes that have to fail so that the check is down. A combination of checks is down when all of its
+ * members are.
+ */
 function probesOf(what: Pick<Play, 'nodes'>, node: string, name: string): readonly string[] {
   const checks: Config['healthchecks'] = what.nodes.find((one) => one.name === node)?.config.healthchecks ?? []
   const check = checks.find((one) => nameOf(one) === name)
   return check?.kind === 'combination' ? check.members.flatMap((member) => probesOf(what, node, member)) : [name]
 }
 
-/** Returns a time that is longer than any wait of an engine, including the waits for checks. */
+/** Returns a time in ms that is longer than any wait of an engine, including its waits for checks. */
 function settlingOf({ nodes }: Play): number {
   const waits = nodes.flatMap(({ config }) =>
     config.virtualRouters.map(

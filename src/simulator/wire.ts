@@ -1,6 +1,6 @@
 /**
- * The LAN of a simulation: one broadcast domain of stations. This file decides whether a packet arrives, when, how
- * often and in which order, by the active faults. This file knows nothing about the content of a packet.
+ * Models the LAN of a simulation: one broadcast domain of stations. Decided here: by the faults at this moment, whether
+ * a packet arrives, when, how often and in which order. Not known here: the content of a packet.
  */
 import type { Address, Family } from '../wire/address.ts'
 import { type Mac, macFromBytes } from '../wire/mac.ts'
@@ -8,7 +8,7 @@ import type { Chance } from './chance.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 /**
- * A message on the LAN. `vrrp`: a VRRP message without an IP header. `frame`: a whole ARP or Neighbor Discovery frame.
+ * A message on the LAN. `vrrp`: a VRRP message without its IP header. `frame`: a whole ARP or Neighbor Discovery frame.
  */
 export type Carried =
   | {
@@ -23,26 +23,29 @@ export type Carried =
 
 export type Station = {
   readonly name: string
-  /** True if the station has carrier and power. */
+  /** True if the station has power and its network card has carrier. */
   readonly connected: boolean
-  /** MAC of the station's network card. A switch delivers frames for this MAC, and for groups. */
+  /** MAC address of the station's network card. A switch delivers frames to this address and to group addresses. */
   readonly mac: Mac
   take(carried: Carried): void
 }
 
-/** Effects of the LAN on each message; 0 = none. `delay`: largest additional time in ms, drawn for each message. */
+/**
+ * Disturbances of each message on the LAN: shares of lost (`loss`) and duplicated (`twice`) messages, from 0 to 1, and
+ * the longest additional `delay` in ms. The delay is random for each message. 0 means no disturbance.
+ */
 export type Weather = { readonly loss: number; readonly delay: number; readonly twice: number }
 export const FAIR: Weather = { loss: 0, delay: 0, twice: 0 }
 
 const LATENCY = 0.15
 const JITTER = 0.1
 
-/** One direction between two stations that is cut, for all messages or for VRRP alone. */
+/** A cut of the path from one station to another, for all messages or only for VRRP messages. */
 export type Cut = { readonly from: string; readonly to: string; readonly vrrpOnly: boolean }
 
 export class Wire {
   readonly stations = new Map<string, Station>()
-  /** Active cuts. Each fault has entries of its own, so two faults may cut the same direction. */
+  /** Cuts at this moment. Each fault adds entries of its own, so that two faults may cut the same direction. */
   readonly #cuts = new Set<Cut>()
   readonly #weathers = new Set<Weather>()
   readonly #time: VirtualTime
@@ -55,7 +58,7 @@ export class Wire {
     this.#onChange = onChange
   }
 
-  /** Cuts the paths between stations in these directions, until the returned function is called. */
+  /** Cuts the path in these directions. Returns the function that ends the cuts. */
   cut(cuts: readonly Cut[]): () => void {
     for (const cut of cuts) this.#cuts.add(cut)
     this.#onChange()
@@ -70,7 +73,7 @@ export class Wire {
     return () => void this.#weathers.delete(weather)
   }
 
-  /** Tells whether a message from one station reaches another, except for random loss. */
+  /** Returns true if a message from the station `from` reaches the station `to`. Random loss is not considered. */
   reaches(from: string, to: string, vrrp = false): boolean {
     if (this.stations.get(from)?.connected !== true || this.stations.get(to)?.connected !== true) return false
     for (const cut of this.#cuts) if (cut.from === from && cut.to === to && (vrrp || !cut.vrrpOnly)) return false

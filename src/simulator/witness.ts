@@ -1,8 +1,8 @@
 /**
- * A client of all addresses, like the chaos suite's witness (docs/adr/0020). It records which nodes would answer a
- * broadcast question, and whether the node in the client's neighbour entry answers. This file decides how a neighbour
- * entry changes: by announcements, and by a new question, which Linux asks after it got no answer. The witness stores
- * each change with its time, so no change is missed.
+ * Models a client of all virtual addresses, like the chaos suite's witness (docs/adr/0020). It records which nodes
+ * would answer a broadcast question, and whether the node in the client's neighbour entry answers. Decided here: how a
+ * neighbour entry changes. It changes by announcements, and by a new question, which Linux asks when it gets no answer.
+ * The model stores each change with its time, so no change is missed.
  */
 import { announcementIn } from '../arp/probe.ts'
 import type { Address } from '../wire/address.ts'
@@ -12,9 +12,11 @@ import type { Machine } from './node/machine.ts'
 import type { Cancel, VirtualTime } from './virtual-time.ts'
 import type { Carried, Station, Wire } from './wire.ts'
 
-/** Milliseconds until Linux gives a neighbour entry up: delay_first_probe_time, and three probes a second apart. */
+/**
+ * Milliseconds after which Linux gives up a neighbour entry: delay_first_probe_time, and three probes a second apart.
+ */
 const GIVES_UP = 8_000
-/** Milliseconds between two questions of a client: RFC 4861 §10 RetransTimer, and the same of Linux for ARP. */
+/** Milliseconds between two questions of a client: RetransTimer of RFC 4861 §10, and the same time in Linux for ARP. */
 const ASKS_AGAIN = 1_000
 
 export type Moment = { readonly at: number; readonly holders: readonly string[]; readonly served: string | undefined }
@@ -55,7 +57,7 @@ export class Witness implements Station {
     this.#look(claim.address)
   }
 
-  /** Records a change of the answering nodes. Changes at the same time are one. */
+  /** Records a change of the nodes that answer. Several changes at the same time are recorded as one. */
   notice(): void {
     if (this.#due) return
     this.#due = true

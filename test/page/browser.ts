@@ -1,6 +1,6 @@
 /**
- * Headless Chromium on a host of the lab, and all of its complaints. This file decides what counts as a complaint, and
- * where screenshots go. This file does not know what a page shows.
+ * Runs headless Chromium on a host of the lab, and collects what the browser complains about. Decided here: what counts
+ * as a complaint, and where screenshots are stored. This module does not know what a page shows.
  */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,14 +26,15 @@ export class LabBrowser {
     const command = join(lab.directory, 'chromium')
     writeFileSync(command, `#!/bin/sh\nexec ${lab.commandOn(host, [CHROMIUM]).join(' ')} "$@"\n`)
     chmodSync(command, 0o755)
-    // Root runs it without a sandbox: it opens only the daemon's page, in a LAN without a way out.
+    // Chromium runs as root without a sandbox: it opens only the daemon's status page, on a LAN without a route to
+    // other networks.
     const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--force-device-scale-factor=1']
     return new LabBrowser(await chromium.launch({ executablePath: command, args, headless: true }))
   }
 
   /**
-   * Opens a page. An error in its console counts as a complaint unless `silence` matches: a dead node refuses
-   * connections.
+   * Opens a page in the browser. An error in the browser's console counts as a complaint, unless `silence` matches its
+   * text: a dead node refuses connections.
    */
   async open(url: string, options: BrowserContextOptions, silence = /^$/): Promise<Page> {
     const context = await this.#browser.newContext({ timezoneId: 'UTC', locale: 'en-GB', ...options })
@@ -62,7 +63,7 @@ export class LabBrowser {
   }
 }
 
-/** Saves a screenshot for people; no test compares it. */
+/** Saves a screenshot of the page for people. No test compares it. */
 export async function picture(page: Page, name: string, fullPage = true): Promise<void> {
   mkdirSync(PICTURES, { recursive: true })
   await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage })

@@ -1,6 +1,6 @@
 /**
- * Three nodes that show each other on their status pages, each with a service for two health checks. Decides names,
- * priorities and weights. This file does not know what a page derives from them.
+ * Runs three nodes that show each other on their status pages, each with a service for two health checks. Decided here:
+ * names, priorities and weights. This module does not know what a status page derives from them.
  */
 import { type Extra, Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
@@ -13,7 +13,7 @@ export const BASE = [60, 55, 50] as const
 export const WEIGHTS = { 'api-readyz': 50, haproxy: 20 } as const
 const WITHIN = 15_000
 
-/** A service on both ports; SIGUSR2 closes the first port. */
+/** Program of a service that listens on two ports. SIGUSR2 closes the first port. */
 const SERVICE = `
   const { createServer } = require('node:http')
   const api = createServer((_, response) => response.end('ok')).listen(6443, '127.0.0.1')
@@ -31,7 +31,7 @@ export class PageCluster {
     this.lab = createLab({ routers: BASE.length })
   }
 
-  /** Starts all nodes; resolves when the first node is Active. */
+  /** Starts all nodes. Resolves when the first node is Active. */
   static async settled(): Promise<PageCluster> {
     const cluster = new PageCluster()
     try {
@@ -53,7 +53,7 @@ export class PageCluster {
     await service.line(/listening/, WITHIN)
   }
 
-  /** Closes the port of the API on that node; its load balancer stays. */
+  /** Closes the port of the API on the node at this position. The port of the node's load balancer stays open. */
   failService(position: number): void {
     this.#services.get(position)?.signal('SIGUSR2')
   }
@@ -69,7 +69,8 @@ export class PageCluster {
         { name: 'haproxy', tcp: '127.0.0.1:9445', interval: '500ms', fall: 1, rise: 1 },
       ],
     }
-    // In a namespace of its own a host still has the machine's name.
+    // A host in a network namespace still has the machine's host name, so each daemon also gets a UTS namespace with
+    // its own name.
     const named = ['unshare', '--uts', 'sh', '-c', `hostname node${position} && exec "$@"`, 'sh']
     const daemon = new Holdfast(this.lab, plan, { name: 'api', track, minHold: '0s' }, ['--realtime'], top, named)
     this.#nodes.set(position, daemon)

@@ -1,6 +1,6 @@
 /**
- * The status page as a browser on the LAN shows it: three nodes, a failing check, a killed engine. The content is
- * compared with the status of each node over its own control socket. Pictures are left in build/page.
+ * Tests the status page as a browser on the LAN shows it: three nodes, a failing check, a killed engine. The content of
+ * the page is compared with the status of each node over its own control socket. Screenshots are left in build/page.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -20,14 +20,14 @@ const FINDINGS = `axe.run().then(({ violations }) => violations.flatMap(({ id, n
 const textOf = async (page: Page, selector: string) => ((await page.locator(selector).textContent()) ?? '').trim()
 const headline = (page: Page) => textOf(page, 'h1')
 
-/** The page's text about a holder, such as "node1 holds 10.77.0.100". */
+/** Returns the element of the page with a text about a holder, such as "node1 holds 10.77.0.100". */
 const says = (page: Page, words: RegExp) =>
   eventually(`the page at ${page.url()} to say ${words}`, async () => words.test(await headline(page)), {
     sight: async () => [await headline(page), await textOf(page, '#line')],
     every: 50,
   })
 
-/** The rows of the table of nodes, by node. */
+/** Returns the rows of the page's table of nodes, by node name. */
 async function rowsOf(page: Page): Promise<Record<string, { state: string; priority: string; since: string }>> {
   return await page.locator('table.nodes tbody tr').evaluateAll((rows) =>
     Object.fromEntries(
@@ -43,7 +43,7 @@ async function rowsOf(page: Page): Promise<Record<string, { state: string; prior
   )
 }
 
-/** Returns the expected row for a router with this status. */
+/** Returns the row that the page should show for a router with this status. */
 function rowFor({ priority, since, state, tracking }: RouterSnapshot) {
   const terms = tracking.parts.map(({ adds, name }) => ` + ${adds} ${name}`)
   return { state, priority: `${priority.effective} = ${priority.base} base${terms.join('')}`, since }
@@ -52,7 +52,7 @@ function rowFor({ priority, since, state, tracking }: RouterSnapshot) {
 describePage('status page', () => {
   let cluster: PageCluster
   let browser: LabBrowser
-  /** The page of node2, which survives every test. */
+  /** The status page of node2, which runs until the end of all tests. */
   let page: Page
 
   beforeAll(async () => {
@@ -66,7 +66,7 @@ describePage('status page', () => {
     cluster?.lab.destroy()
   })
 
-  /** Resolves when the page shows the status of all nodes. */
+  /** Resolves when the status page shows the status that all nodes report. */
   async function agrees(occasion: string): Promise<void> {
     const said = async () =>
       Object.fromEntries(
@@ -79,7 +79,7 @@ describePage('status page', () => {
     )
   }
 
-  /** Lines such as "node1 api: Active → Backup: …". */
+  /** Returns the events that the page shows, as lines such as "node1 api: Active → Backup: …". */
   const events = () =>
     page
       .locator('.events tbody tr')
@@ -88,7 +88,8 @@ describePage('status page', () => {
       )
 
   async function accessible(where: Page): Promise<void> {
-    // The policy of the page blocks foreign scripts, so axe comes in as a debugger does.
+    // The content security policy of the status page blocks foreign scripts. So axe is loaded over the debugger's
+    // protocol.
     const session = await where.context().newCDPSession(where)
     await session.send('Runtime.evaluate', { expression: readFileSync(AXE, 'utf8') })
     const { result } = await session.send('Runtime.evaluate', {
@@ -223,7 +224,7 @@ describePage('status page', () => {
       'Problem Check api-readyz is down on node1 (connectionRefused).',
     )
     await picture(page, '2-check-failed-desktop-light')
-    // For docs/pictures: only the top of the page.
+    // This screenshot, of the top of the page only, is for docs/pictures.
     await picture(page, 'status-page', false)
     for (const position of [2, 3]) cluster.failService(position)
     await cluster.activeOn(1, 'the API had failed on all nodes')

@@ -1,4 +1,7 @@
-/** Ports of the operating system for probes, without the engine: launchers are children of the test. */
+/**
+ * Provides the operating system's functions to probes in tests without an engine. The programs that probes start are
+ * children of the test process.
+ */
 import { Socket } from 'node:net'
 import type { ProbePorts } from '../../src/healthcheck/probe-of.ts'
 import { loadNative } from '../../src/linux/native.ts'

@@ -1,7 +1,7 @@
 /**
- * A real Prometheus in the lab, with the configuration and the rules of deploy/prometheus. This file decides that all
- * times in them are divided by one factor (a scrape every 3 s instead of 15). `for: 1m` then takes 12 s. The rules are
- * otherwise the shipped ones. This file does not know their content.
+ * Runs a real Prometheus in the lab, with the configuration and the rules of deploy/prometheus. Decided here: all times
+ * in both files are divided by one factor, so that Prometheus scrapes every 3 s instead of every 15 s and `for: 1m`
+ * takes 12 s. The rules are otherwise the shipped ones. This module does not know what the rules contain.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { eventually } from '../../src/lab/wait.ts'
 
 export const FASTER = 5
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 }
-/** How long Prometheus takes a value for the present one. */
+/** Age up to which Prometheus uses a stored value as the present value. */
 const LOOKBACK = '5m'
 const PORT = 9090
 
@@ -31,7 +31,7 @@ export type Alert = { readonly labels: Labels; readonly state: string; readonly 
 
 type Rule = { readonly expr: string; readonly for?: string }
 
-/** Returns the shipped rules with shorter times. */
+/** Returns the shipped alerting rules with all times divided. */
 function fasterRules(): unknown {
   const shipped: { groups: { name: string; rules: Rule[] }[] } = parse(
     readFileSync(join(SHIPPED, 'holdfast.rules.yml'), 'utf8'),
@@ -58,7 +58,7 @@ function fasterConfiguration(targets: readonly string[]): unknown {
   }
 }
 
-/** Where it runs: a lab of namespaces, or one of containers. */
+/** The place in which Prometheus runs: a lab of network namespaces, or a lab of containers. */
 export type PrometheusSite = Pick<Lab, 'directory' | 'exec' | 'spawn'>
 
 export class Prometheus {
@@ -66,7 +66,7 @@ export class Prometheus {
   readonly #host: Host | string
   readonly #process: LoggedProcess
 
-  /** Starts Prometheus; returns when it answers. `launcher` is the command that starts it. */
+  /** Starts Prometheus. Resolves when Prometheus answers. `launcher` is the command that starts the program. */
   static async start(
     lab: PrometheusSite,
     host: Host | string,
@@ -106,7 +106,7 @@ export class Prometheus {
   }
 
   /**
-   * Returns the value of each series at a moment (seconds since the epoch; `undefined`: now). Throws if Prometheus
+   * Returns the value of each series at the time `at` (seconds since the epoch; `undefined`: now). Throws if Prometheus
    * refuses the query.
    */
   query(expression: string, at?: number): readonly Series[] {
@@ -121,12 +121,12 @@ export class Prometheus {
     return this.#ask('query_range', { query: expression, ...window }).result.map(seriesOf)
   }
 
-  /** Returns pending and firing alerts. */
+  /** Returns the alerts that are pending or firing in Prometheus. */
   alerts(): readonly Alert[] {
     return this.#ask('alerts', {}).alerts
   }
 
-  /** Returns the names of firing alerts. */
+  /** Returns the names of the alerts that are firing in Prometheus. */
   firing(): readonly string[] {
     const names = this.alerts().flatMap(({ labels, state }) => (state === 'firing' ? (labels.alertname ?? []) : []))
     return [...new Set(names)].sort()

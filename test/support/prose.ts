@@ -1,17 +1,17 @@
 /**
- * Takes the prose out of a file: comments, texts with a space in them, names of tests, pages. Text to copy (code in
- * backticks, blocks of code, links) is left out. This file knows the syntax of languages; it does not know which
- * words are wrong.
+ * Takes the prose out of a source file or a page: comments, texts that contain a space, names of tests, sentences. Text
+ * to copy (code in backticks, blocks of code, links) is left out. This module knows the syntax of the languages. It
+ * does not know which words are wrong.
  */
 
 export interface Prose {
-  /** Sentences of comments or of a page. */
+  /** Sentences of the comments of a source file, or sentences of a page. */
   readonly sentences: readonly string[]
-  /** Headings of a page, which need no subject. */
+  /** Headings of a page. A heading needs no subject. */
   readonly headings: readonly string[]
-  /** Texts of the program: messages, errors, help; in tests only the names of tests. */
+  /** Texts of the program: messages, errors and help. In a test file, only the names of tests. */
   readonly texts: readonly string[]
-  /** Identifiers of the code, each once, split into words: `lastWill` is `last will`. */
+  /** Identifiers of a source file, each once and split into words: `lastWill` becomes `last will`. */
   readonly names: readonly string[]
 }
 
@@ -20,7 +20,7 @@ const TOKEN =
   /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\[\s\S])*`|[A-Za-z_][A-Za-z0-9_]*|[^\s\w]|\d+/g
 const NAMES_A_TEST = /^(?:test|it|describe|each|skipIf|runIf|concurrent|only|fails)$/
 
-/** Splits text at the end of sentences. A line that is empty, or begins a list item, ends a sentence, too. */
+/** Splits a text into sentences. An empty line, and a line that begins a list item, also end a sentence. */
 export function sentencesOf(text: string): string[] {
   return text
     .split(/\n\s*\n|\n(?=\s*(?:[-*]|\d+\.)\s)/)
@@ -34,7 +34,7 @@ export function sentencesOf(text: string): string[] {
 export const wordsIn = (sentence: string): number =>
   sentence.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length
 
-/** Returns text without its code and links. A piece of code counts as one word. */
+/** Returns the text without links. Each piece of code is replaced by one word. */
 const withoutCode = (text: string): string =>
   text
     .replace(/`[^`\n]*`/g, 'X')
@@ -55,7 +55,7 @@ function page(text: string): Prose {
   return { sentences: [...cells.flatMap(sentencesOf), ...sentencesOf(rest)], headings, texts: [], names: [] }
 }
 
-/** Reads the lines that begin with `#`, and the comments behind a line. */
+/** Returns the prose of a shell script: lines that begin with `#`, and comments behind a command. */
 function shell(text: string): Prose {
   const lines = text.split('\n').map((line) => /^\s*#(?!!)\s?(.*)$/.exec(line)?.[1] ?? / # (.*)$/.exec(line)?.[1] ?? '')
   return { sentences: sentencesOf(withoutCode(lines.join('\n'))), headings: [], texts: [], names: [] }
@@ -81,7 +81,7 @@ function code(path: string, text: string): Prose {
   }
   for (const { 0: token, index } of text.matchAll(TOKEN)) {
     if (token.startsWith('//')) {
-      // Lines that follow each other are one comment.
+      // Comment lines that follow each other directly are one comment.
       const follows = line !== '' && /^\s*$/.test(text.slice(lineEnd, index))
       if (!follows) endLines()
       line += `${commentText(token)}\n`
@@ -106,7 +106,7 @@ function code(path: string, text: string): Prose {
   }
 }
 
-/** Returns the prose of a file; the ending of its path says in which language it is written. */
+/** Returns the prose of a file. The extension of the path decides which language the file is read as. */
 export function proseOf(path: string, text: string): Prose {
   if (path.endsWith('.md')) return page(text)
   return C_LIKE.test(path) ? code(path, text) : shell(text)

@@ -1,6 +1,6 @@
 /**
- * Traffic of an Active and a Backup without any event, as rates: frames a second of each kind.
- * test/netns/quiet-lan.test.ts counts them on a LAN. docs/lan-traffic.md shows them as a table.
+ * Defines the traffic of an Active and a Backup while nothing happens: frames per second of each kind.
+ * test/netns/quiet-lan.test.ts compares these rates with a real LAN, and docs/lan-traffic.md shows them as a table.
  */
 
 export const KINDS = {
@@ -30,7 +30,10 @@ const V4_100 = { advertisement: 10, group: 12, virtualMac: 12, broadcast: 1 } as
 const V6 = { advertisement: 1, solicitation: 3, solicitationMore: 1 } as const
 const V6_100 = { advertisement: 10, solicitation: 13, solicitationMore: 1 } as const
 
-/** Rates of one router: in IPv4 with one address, in IPv6 with a link-local and another address. */
+/**
+ * Frames per second of one virtual router: in IPv4 with one virtual address, in IPv6 with a link-local and another
+ * virtual address.
+ */
 export const QUIET: readonly Row[] = [
   { family: 'ipv4', transport: 'multicast', at1s: V4, at100ms: V4_100 },
   {

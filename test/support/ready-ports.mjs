@@ -1,7 +1,8 @@
 /**
- * The services of a node as its checks ask for them: an HTTP server on each port in argv, `6443s` is HTTPS with key.pem
- * and cert.pem of the folder. A file of the folder, such as `9444-haproxy_ready`, holds the status that this question is
- * answered with; without one all is well. It says "listening" when all ports are open.
+ * Runs the services that the health checks of a node check: an HTTP server on each port in argv. `6443s` means HTTPS on
+ * port 6443, with key.pem and cert.pem of the folder. A file in the folder, such as `9444-haproxy_ready`, contains the
+ * HTTP status for the requests of that port and path. Without the file the answer is a success. The program prints
+ * "listening" when all ports are open.
  */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'

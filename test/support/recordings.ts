@@ -1,6 +1,6 @@
 /**
- * Recordings without a disk: the octets that tapes write, and the result of their replay. Lines go through their text,
- * as they would through a file. This file does not know the recorded program.
+ * Records an engine and repeats the recording, without a disk: the octets that a tape writes are kept in memory. Each
+ * line of a recording is converted to text and back, as through a file. This module does not know the recorded program.
  */
 
 import { FORMAT } from '../../src/recording/lines.ts'
@@ -20,7 +20,10 @@ export function keptTape(): KeptTape {
 export const replayOf = (lines: readonly string[]): Promise<Replayed> =>
   new Replay(new RecordingLines(Buffer.from(lines.map((line) => `${line}\n`).join('')))).run()
 
-/** Returns the differences of a replay as texts; [] for a replay with the same result. */
+/**
+ * Returns the differences between a recording and its replay, as texts; an empty list if the replay had the same
+ * result.
+ */
 export function wrongIn({ difference, end, gap }: Replayed): readonly string[] {
   if (difference !== undefined)
     return [`line ${difference.line}: recorded ${difference.recorded}, replayed ${difference.replayed}`]

@@ -1,7 +1,7 @@
 /**
- * Requirements of tests: root, namespaces or a neighbour daemon. A test without them is skipped with the reason in its
- * name. REQUIRE_NETNS=1, REQUIRE_INTEROP=1 or REQUIRE_DOCKER=1 turns the skip into a failure (CI sets all). This file
- * does not know the tests.
+ * Checks what a test requires: root, network namespaces or another VRRP daemon. If a requirement is missing, the test
+ * is skipped, with the reason in its name. With REQUIRE_NETNS=1, REQUIRE_INTEROP=1 or REQUIRE_DOCKER=1 the test fails
+ * instead; CI sets all of them. This module does not know the tests.
  */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -12,7 +12,10 @@ import { engineAnswers } from './docker.ts'
 
 const FOLDERS = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/sbin'].filter(Boolean)
 
-/** Looks for the file: such a package does not support being loaded twice into the test's process. */
+/**
+ * Returns true if the package's binary file exists. The package is not loaded, because it cannot be loaded twice into
+ * one process.
+ */
 function isBuilt(name: string, binary: string): boolean {
   try {
     const require = createRequire(import.meta.url)
@@ -55,7 +58,7 @@ export function describeNetns(name: string, body: () => void): void {
   describeWith('REQUIRE_NETNS', ['ip'], name, body)
 }
 
-/** Describes tests that need the optional package to be built (scripts/setup.sh test). */
+/** Describes tests that need the optional package raw-socket, which scripts/setup.sh test builds. */
 export function describeRawSocket(name: string, body: () => void): void {
   describeWith('REQUIRE_NETNS', ['ip', 'raw-socket'], name, body)
 }
@@ -64,12 +67,12 @@ export function describeCapture(name: string, body: () => void): void {
   describeWith('REQUIRE_NETNS', ['ip', 'tshark'], name, body)
 }
 
-/** Describes tests of rules, which need a program and no privilege. */
+/** Describes tests of Prometheus rules, which need the program promtool and no privileges. */
 export function describePrometheus(name: string, body: () => void): void {
   describeWith('REQUIRE_NETNS', ['promtool'], name, body)
 }
 
-/** Describes tests with a Prometheus and with nodes that it scrapes. */
+/** Describes tests with a running Prometheus and with nodes that it scrapes. */
 export function describePrometheusLab(name: string, body: () => void): void {
   describeWith('REQUIRE_NETNS', ['ip', 'nft', 'curl', 'prometheus'], name, body)
 }
@@ -87,14 +90,14 @@ export function describeHaproxy(name: string, body: () => void): void {
 }
 
 /**
- * Describes tests with containers of the real image. `tools` are programs of the machine that look at the containers'
- * networks.
+ * Describes tests with containers of holdfast's image. `tools` are programs of this machine that the test uses in the
+ * containers' network namespaces.
  */
 export function describeContainer(name: string, body: () => void, tools: readonly string[] = []): void {
   describeWith('REQUIRE_DOCKER', ['docker', 'a Docker engine', ...tools], name, body)
 }
 
-/** Describes tests with a browser that shows a status page. */
+/** Describes tests with a web browser that shows a status page. */
 export function describePage(name: string, body: () => void): void {
   describeWith('REQUIRE_NETNS', ['ip', 'chromium'], name, body)
 }

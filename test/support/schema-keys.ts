@@ -1,4 +1,4 @@
-/** The keys that the configuration schema allows, with their schemas. */
+/** Lists the keys that the configuration schema allows, each with its schema. */
 import type { z } from 'zod'
 
 export type Schema = z.core.JSONSchema.BaseSchema
@@ -7,7 +7,9 @@ export type Key = { readonly path: string; readonly name: string; readonly schem
 const isSchema = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Keys as `virtualRouters.track.weight`: lists and alternatives leave no mark. */
+/**
+ * Returns the paths of all keys, such as `virtualRouters.track.weight`. Lists and alternatives leave no mark in a path.
+ */
 export function schemaKeys(schema: unknown, path = ''): Key[] {
   if (!isSchema(schema)) return []
   const own = Object.entries(schema.properties ?? {}).flatMap(([name, inner]) => {
@@ -17,7 +19,10 @@ export function schemaKeys(schema: unknown, path = ''): Key[] {
   return [...own, ...schemaKeys(schema.items, path), ...(schema.anyOf ?? []).flatMap((one) => schemaKeys(one, path))]
 }
 
-/** True for a mapping of further keys, or a list of such mappings, which has no value of its own. */
+/**
+ * Returns true if the key has no value of its own: its value is a mapping with further keys, or a list of such
+ * mappings.
+ */
 export function isSection({ properties, items }: Schema): boolean {
   return properties !== undefined || (isSchema(items) && items.properties !== undefined)
 }

@@ -1,6 +1,7 @@
 /**
- * Three nodes as a Prometheus has scraped them every 15 s, in promtool's notation: healthy, a is Active. A case names
- * its changes; everything else keeps its healthy value. This file does not know the rules.
+ * Describes three nodes, named a, b and c, as a Prometheus that scrapes them every 15 s has stored them, in promtool's
+ * notation. All nodes are healthy and a is Active. A test case names what differs; every other series keeps its healthy
+ * value. This module does not know the alerting rules.
  */
 
 export const SCRAPE_S = 15
@@ -9,13 +10,16 @@ export const NODES = ['a', 'b', 'c'] as const
 export type Node = (typeof NODES)[number]
 export const ADDRESS = '10.0.0.200'
 
-/** Minutes of one value that counts up by `step` a scrape, or of no value (`stale` once, then missing). */
+/**
+ * Minutes with one value of a series, to which `step` is added at each scrape. `gone`: no value (`stale` once, then
+ * missing).
+ */
 export type Span = readonly [minutes: number, value: number | 'gone', step?: number | undefined]
 
 const STATES = ['Initialize', 'Backup', 'Active', 'Leaving', 'Returning'] as const
 export type State = (typeof STATES)[number]
 
-/** Minutes in each state. `gone`: the node is not scraped. */
+/** Minutes in each state of the router, in order. `gone`: the node is not scraped. */
 export type Course = readonly (readonly [minutes: number, state: State | 'gone'])[]
 
 const samples = (minutes: number): number => Math.round(minutes * PER_MINUTE)
@@ -47,7 +51,7 @@ export class ScrapedCluster {
       always('holdfast_vrrp_advertisement_interval_seconds', 'router="api"', 1)
       always('holdfast_vrrp_advertisement_gap_ratio_count', 'router="api"', 0, 15)
       always('holdfast_vrrp_advertisement_gap_ratio_bucket', 'router="api",le="2.5"', 0, 15)
-      // Another group of routers lives on the same LAN.
+      // Another group of routers lives on the same LAN, so some advertisements have an unknown VRID.
       always('holdfast_vrrp_advertisements_discarded_total', 'interface="eth0",reason="vrid-unknown"', 0, 15)
       always('holdfast_engine_timer_lateness_seconds_count', '', 0, 150)
       always('holdfast_engine_timer_lateness_seconds_bucket', 'le="0.05"', 0, 150)
@@ -70,7 +74,10 @@ export class ScrapedCluster {
     return this
   }
 
-  /** Sets states one-hot, the address while the node is Active or leaves, and whether the node answers at all. */
+  /**
+   * Sets the series of a router's state, of its address, and of the scrape's success. The router has the address while
+   * it is Active or leaves.
+   */
   course(node: Node, course: Course): this {
     const spans = (value: (state: State) => number): Span[] =>
       course.map(([minutes, state]) => [minutes, state === 'gone' ? 'gone' : value(state)])
@@ -84,7 +91,8 @@ export class ScrapedCluster {
   }
 
   /**
-   * Makes the check of a node fail once, after and for a number of minutes; its weight is taken from the priority.
+   * Makes the check of a node fail for `minutes`, after `after` minutes. The weight of the check is then subtracted
+   * from the priority.
    */
   checkFails(node: Node, after: number, minutes: number): this {
     const rest = this.#minutes - after - minutes
@@ -99,7 +107,7 @@ export class ScrapedCluster {
     return this.set(node, 'holdfast_healthcheck_up', 'check="readyz"', ...course(1, 0, 1))
   }
 
-  /** Ends the node: it was scraped until then, and all of its series end, not only those of its routers. */
+  /** Ends the node after `after` minutes. All series of the node end, not only those of its routers. */
   dies(node: Node, after: number, state: State): this {
     this.course(node, [
       [after, state],

@@ -1,19 +1,19 @@
 /**
- * A service manager that waits at a datagram socket and keeps every word that it hears (sd_notify(3)). This file does
- * not know what the words mean.
+ * Imitates a service manager: listens on a datagram socket and stores every message that it receives (sd_notify(3)).
+ * This module does not know what a message means.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { eventually } from '../../src/lab/wait.ts'
 
-/** Node has no datagram sockets of this family. */
+/** Perl program that listens on the socket, because Node has no datagram sockets for unix addresses. */
 const LISTENER = `$| = 1; my $s = IO::Socket::UNIX->new(Type => SOCK_DGRAM, Local => $ARGV[0] =~ s/^@/\\0/r) or die $!;
 print "\\n"; while (defined $s->recv(my $word, 8192)) { print $word =~ s/\\n/|/gr, "\\n" }`
 
 let created = 0
 
 export class ServiceManager {
-  /** Each as it came, its lines separated by "|". */
+  /** Messages in the order of their arrival. The lines of a message are joined with "|". */
   readonly words: string[] = []
   readonly environment: { readonly NOTIFY_SOCKET: string }
   readonly #process: ChildProcess
@@ -34,7 +34,7 @@ export class ServiceManager {
     })
   }
 
-  /** Below this folder, or in the abstract. */
+  /** Creates the socket as a file below `folder`, or as an abstract address. */
   static async listening(folder: string, kind: 'path' | 'abstract' = 'path'): Promise<ServiceManager> {
     const name = `hf-notify-${process.pid}-${++created}`
     const manager = new ServiceManager(kind === 'path' ? join(folder, name) : `@${name}`)
@@ -45,7 +45,10 @@ export class ServiceManager {
     return manager
   }
 
-  /** Something that begins like this, among the words from position `from` on. */
+  /**
+   * Resolves with the first message that begins with, or matches, `beginning`. Only messages from position `from` on
+   * count. Throws after `within` ms.
+   */
   hears(beginning: string | RegExp, from = 0, within = 10_000): Promise<string> {
     const found = () =>
       this.words

@@ -1,6 +1,7 @@
 /**
- * Loaded before an agent's own bundle (NODE_OPTIONS=--import …). It shifts the agent's wall clock by the ms in the
- * file SHIFTED_CLOCK, which is read again at SIGWINCH. The machine's clock and the monotonic clock stay untouched.
+ * Shifts the wall clock of an agent by the milliseconds in the file SHIFTED_CLOCK, which is read again at SIGWINCH.
+ * Node loads this script before the agent's own bundle (NODE_OPTIONS=--import=…). The machine's clock and the monotonic
+ * clock stay untouched.
  */
 import { readFileSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'

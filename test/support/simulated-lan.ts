@@ -1,4 +1,4 @@
-/** The shared scenarios' LAN on the virtual clock: real packets, no time. */
+/** Builds the LAN of the shared scenarios on a virtual clock: packets are real octets, and no real time passes. */
 import type { Lan, OpenLan } from './lan.ts'
 import { VirtualLan } from './virtual-lan.ts'
 import type { MemberSpec } from './virtual-member.ts'

@@ -1,4 +1,7 @@
-/** A name server on 127.0.0.1 that knows every name as 127.0.0.1, and thinks for so many ms (argv) before it says so. */
+/**
+ * Runs a name server on 127.0.0.1 that answers every name with the address 127.0.0.1, after a delay of so many
+ * milliseconds as argv gives.
+ */
 import { createSocket } from 'node:dgram'
 
 const [thinks] = process.argv.slice(2)

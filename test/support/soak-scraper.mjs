@@ -1,7 +1,7 @@
 /**
- * Scrapes the API of the nodes in argv (ADDRESS:PORT) once a second, as Prometheus does: /metrics over a connection that
- * stays, /v1/status over one of its own. Each answer is a line of JSON; a line of standard input, `pause` or `go on`,
- * says whether to go on. A pause closes what was kept.
+ * Scrapes the API of the nodes in argv (ADDRESS:PORT) once a second, as Prometheus does. It requests /metrics over a
+ * connection that stays open, and /v1/status over a new connection each time. It prints each answer as a JSON line. The
+ * line `pause` on standard input stops it and closes the open connections; `go on` continues.
  */
 import { Agent, request } from 'node:http'
 import { createInterface } from 'node:readline'
@@ -27,7 +27,7 @@ function ask(address, path, agent) {
     })
     const late = setTimeout(() => asked.destroy(new Error('no answer')), PATIENCE)
     asked.on('close', () => clearTimeout(late))
-    // A pause ends what is under way.
+    // A pause also ends the requests that have no answer yet.
     asked.on('error', (error) => resolve(paused || tell({ problem: error.message })))
     asked.end()
   })
@@ -36,7 +36,7 @@ function ask(address, path, agent) {
 for (const { address, agent } of kept) {
   let busy = false
   setInterval(async () => {
-    // A node that does not answer is asked again when it has, or the time is up: as Prometheus does.
+    // Like Prometheus, the program does not ask a node again before the node has answered or the time limit has passed.
     if (busy || paused) return
     busy = true
     await ask(address, '/metrics', agent)

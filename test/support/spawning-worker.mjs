@@ -1,7 +1,7 @@
 /**
- * A thread that drops its privileges through the addon. It reports the remaining privileges of itself, its child and
- * its main thread. Run as the main file it starts itself as the worker. With `keep-new-privs` it drops nothing, which
- * shows that the answers can be different.
+ * Runs a thread that drops its privileges through the addon. It reports which privileges the thread, its child process
+ * and its main thread still have. As the main file, the script starts itself as the worker. With `keep-new-privs` the
+ * thread drops nothing, which shows that the report can differ.
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ const credentials = (text) =>
   )
 const ofThread = () => credentials(readFileSync('/proc/thread-self/status', 'utf8'))
 
-/** Opens a raw socket, which needs CAP_NET_RAW at this moment. */
+/** Returns true if this thread may open a raw socket, which needs CAP_NET_RAW. */
 function canOpenRaw() {
   try {
     new native.NativeSocket(2, 3, 112, 1, 100).close()
@@ -45,7 +45,8 @@ if (isMainThread) {
   })
 } else {
   if (workerData.drop) native.dropPrivileges()
-  // `cat` is no shell: it reports the privileges that it received, without a process in between.
+  // `cat` is no shell: it prints the privileges that the child process has received, without another process in
+  // between.
   const child = credentials(spawnSync('cat', ['/proc/self/status'], { encoding: 'utf8' }).stdout)
   parentPort.postMessage({ worker: { ...ofThread(), raw: canOpenRaw() }, child })
 }

@@ -1,7 +1,7 @@
 /**
- * A Backup whose event loop is blocked on purpose: the product's own engine out of dist/, with one port listened to.
- * Plain JavaScript, because it runs as a process of its own inside a network namespace. Prints one JSON line per stall
- * and decides nothing: stall.test.ts does.
+ * Runs a Backup whose event loop is blocked on purpose. The engine is the product's own from dist/, and this script
+ * observes one of its ports. The script is plain JavaScript, because it runs as a process of its own in a network
+ * namespace. It prints one JSON line for each stall. stall.test.ts judges these lines.
  *
  * argv: CONFIG drain|no-drain COUNT STALL_MS.
  */
@@ -23,7 +23,10 @@ const native = loadNative()
 const clock = openClock(native)
 const raw = config.io === 'raw-socket' ? loadRawSocketPackage() : undefined
 const real = openSockets(native, clock, raw)
-/** Kernel receive times of the Active's advertisements. raw-socket has none: there a socket of the addon listens beside. */
+/**
+ * Times at which the kernel received the Active's advertisements. The package raw-socket does not report them, so with
+ * raw-socket another socket, of the addon, receives the same packets.
+ */
 let heard = []
 const witnesses = []
 function openWitness(options) {
@@ -58,7 +61,8 @@ recorder.attach(({ fields }) => {
   if (fields.to === 'Active') takeovers.push({ at: clock.now(), reason: fields.reason })
 })
 const network = openNetwork(native, clock)
-// Node's own timers are what runs before the sockets are read; the daemon's is read like one of them.
+// With no-drain the engine uses timers of Node, which fire before any socket is read. The daemon's own timer is read
+// like a socket.
 const wakeUp = mode === 'no-drain' ? undefined : openKernelTimer(native)?.wakeUp
 const ports = { clock, wakeUp, network, sockets, guardian: openGuardian(undefined), recorder }
 const daemon = new Daemon(config, ports, { drainBeforeExpire: mode !== 'no-drain' })

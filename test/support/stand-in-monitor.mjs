@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 /**
- * A stand-in for the two programs that write keepalived's files on an OpenShift node, for pods without a cluster.
- * `runtimecfg render KUBECONFIG --api-vips=A --ingress-vips=B FROM --out-dir TO` writes every template of a folder.
- * `dynkeepalived KUBECONFIG TEMPLATE FILE --api-vips=A --ingress-vips=B` writes one, then sends "reload" over
- * keepalived's socket. On a bootstrap node it sends "stop" when the cluster has an API (here: when a file says so).
- * {{API}} and {{INGRESS}} stand for the addresses. Like the real program it asks for the socket once, and ends if the
- * socket has no listener.
+ * Replaces the two programs that write keepalived's files on an OpenShift node, for pods without a cluster. `runtimecfg
+ * render KUBECONFIG --api-vips=A --ingress-vips=B FROM --out-dir TO` writes every template of a folder. `dynkeepalived
+ * KUBECONFIG TEMPLATE FILE --api-vips=A --ingress-vips=B` writes one file, then sends "reload" over keepalived's
+ * socket. On a bootstrap node it sends "stop" when the cluster has an API (here: when a file exists). {{API}} and
+ * {{INGRESS}} in a template stand for the addresses. Like the real program, it connects to the socket once, and ends if
+ * no process listens.
  */
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'

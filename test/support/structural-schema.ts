@@ -1,6 +1,7 @@
 /**
- * Rules of an API server for the schema of a custom resource (structural schemas), and its handling of an object.
- * Unknown fields are dropped and values are checked. Decides which schemas are faulty; CEL rules are not evaluated.
+ * Applies the rules of a Kubernetes API server to the schema of a custom resource (structural schema), and to an object
+ * of that resource. Unknown fields are dropped and values are checked. Decided here: which schemas are faulty. CEL
+ * rules are not evaluated.
  */
 import * as z from 'zod'
 
@@ -11,11 +12,11 @@ const isSchema = (value: unknown): value is Schema =>
 const partsOf = (value: unknown): readonly (readonly [string, unknown])[] =>
   isSchema(value) ? Object.entries(value) : []
 
-/** Keywords that are never allowed, or only where types are given elsewhere. */
+/** Schema keywords that are never allowed, or only where another part of the schema gives the types. */
 const FORBIDDEN = ['$ref', 'definitions', 'patternProperties', 'additionalItems', 'dependencies', 'deprecated', 'id']
 const TYPES = ['object', 'array', 'string', 'integer', 'number', 'boolean']
 
-/** Returns one line for each fault. */
+/** Returns one line for each fault of the schema; an empty list if there is none. */
 export function faultsOf(schema: unknown, path = '.'): readonly string[] {
   if (!isSchema(schema)) return [`${path}: no schema`]
   const { items, properties, required, type } = schema
@@ -36,7 +37,7 @@ export function faultsOf(schema: unknown, path = '.'): readonly string[] {
   return [...own, ...inner, ...(isSchema(items) ? faultsOf(items, `${path}[]`) : [])]
 }
 
-/** Returns faults of lists: a list that is merged by keys needs the keys in every item. */
+/** Returns the faults of a list's schema. In a list that is merged by keys, every item needs the keys. */
 function listFaults(schema: Schema, path: string): readonly string[] {
   const keys = schema['x-kubernetes-list-map-keys']
   if (schema['x-kubernetes-list-type'] !== 'map') return keys === undefined ? [] : [`${path}: keys without a map`]
@@ -60,7 +61,7 @@ export function judge(schema: Schema, value: unknown): { readonly ok: boolean; r
   }
 }
 
-/** Returns the fields that an API server would drop. */
+/** Returns the paths of those fields of an object that an API server would drop. */
 export function prunedFrom(schema: unknown, value: unknown, path = ''): readonly string[] {
   if (!isSchema(schema)) return []
   if (Array.isArray(value)) return value.flatMap((item: unknown) => prunedFrom(schema.items, item, `${path}[]`))

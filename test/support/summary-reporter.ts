@@ -1,9 +1,9 @@
 /**
- * Counts test runs for .ci/run: writes `PASSED FAILED` to the file that HOLDFAST_TEST_SUMMARY names, and a line for
- * each failure after that. A reader of the end of a long log then learns the failures and the observed values. The
- * counts of an earlier run in the file are added. A file that cannot be loaded and an error outside any test are
- * failures. If HOLDFAST_TEST_UNJUDGED names a file, test files whose failures cannot be judged (test/judge/time.ts)
- * go there, uncounted. scripts/tests.sh runs them again.
+ * Counts the tests of a run for .ci/run. It writes `PASSED FAILED` to the file that HOLDFAST_TEST_SUMMARY names, then
+ * one line for each failure. So the end of a long log shows the failures and the observed values. The counts of an
+ * earlier run in that file are added. A test file that cannot be loaded, and an error outside of any test, are
+ * failures. If HOLDFAST_TEST_UNJUDGED names a file, the test files whose failures cannot be judged (test/judge/time.ts)
+ * are listed there and not counted. scripts/tests.sh runs them again.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import type { SerializedError } from 'vitest'
@@ -16,9 +16,9 @@ export class SummaryReporter implements Reporter {
     const outside = unhandled.map((error) => `outside any test: ${inOneLine(error)}`)
     const all = modules.map(countOf)
     const path = process.env.HOLDFAST_TEST_UNJUDGED
-    // An error outside any test may belong to any file.
+    // An error outside of any test may belong to any test file.
     const unjudged = path === undefined || outside.length > 0 ? [] : all.filter(isUnjudged)
-    // More failures than this together are no accident of the machine.
+    // If more test files than MOST cannot be judged, the cause is not a busy machine, and their failures count.
     const again = unjudged.length > MOST ? [] : unjudged
     const counted = all.filter((one) => !again.includes(one))
     const passed = counted.reduce((sum, one) => sum + one.passed, 0)
@@ -34,7 +34,7 @@ export class SummaryReporter implements Reporter {
   }
 }
 
-/** Number of files. */
+/** Largest number of test files that are run again because they could not be judged. */
 const MOST = 6
 
 type ToldFailure = Failure & { readonly text: string }
@@ -65,7 +65,7 @@ function countOf(module: TestModule): Count {
   for (const test of module.children.allTests()) {
     const { state, errors } = test.result()
     if (state === 'passed') passed += 1
-    // A hook of a suite that throws leaves its tests unfinished.
+    // If a hook of a suite throws, the tests of that suite stay unfinished.
     else if (state !== 'skipped') failure(`${test.fullName}: `, errors?.[0], test.meta().loss ?? module.meta().loss)
   }
   if (module.state() === 'failed' && failures.length === 0) failure('', module.errors()[0], module.meta().loss)
@@ -73,7 +73,8 @@ function countOf(module: TestModule): Count {
 }
 
 /**
- * Longest message in characters. Any line of a message may matter; a story of a thousand lines is in the log above.
+ * Longest printed message of a failure, in characters. Any line of a message may matter. The whole message is further
+ * up in the log.
  */
 const ENOUGH = 1_200
 
@@ -82,5 +83,5 @@ function inOneLine(error: SerializedError | undefined): string {
   return message.length > ENOUGH ? `${message.slice(0, ENOUGH)} … (${message.length} characters)` : message
 }
 
-// The one default export of this repository: vitest loads a reporter from a file by its default export.
+// This is the one default export of the repository: Vitest loads a reporter from a file by its default export.
 export default SummaryReporter

@@ -1,7 +1,8 @@
 #!/bin/sh
-# The first process of a machine of its own for test/support/systemd-lab.ts. It puts an overlay over this machine's
-# files, which is thrown away, and mounts empty /run and /tmp. It then starts systemd as PID 1 with nothing to start.
-# Argument: an empty folder. Runs in new mount, PID, network, UTS, IPC and cgroup namespaces.
+# Runs as the first process of the separate machine of test/support/systemd-lab.ts. The script mounts an overlay over
+# this machine's files, which is thrown away, and empty /run and /tmp. It then starts systemd as PID 1 without any
+# service to start. Argument: an empty folder. The script runs in new mount, PID, network, UTS, IPC and cgroup
+# namespaces.
 set -eu
 base=$1
 root=$base/root

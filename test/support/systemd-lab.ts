@@ -1,6 +1,7 @@
 /**
- * A machine with systemd as PID 1: namespaces, an overlay over this machine's files and a cgroup of its own. Nothing of
- * it is left afterwards, and this machine stays unchanged. This file does not know which programs are installed there.
+ * Builds a separate machine with systemd as PID 1: namespaces, an overlay over this machine's files, and a cgroup of
+ * its own. Nothing of it is left afterwards, and this machine stays unchanged. This module does not know which programs
+ * are installed on the separate machine.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
@@ -24,7 +25,8 @@ export class SystemdLab {
   private constructor() {
     mkdirSync(this.#group)
     const argv = [join(this.#group, 'cgroup.procs'), 'unshare', ...NAMESPACES, 'sh', SCRIPT, this.#base]
-    // The shell enters the cgroup first: systemd takes this cgroup for the root of all.
+    // The shell enters the cgroup before systemd starts, because systemd takes its own cgroup for the root of all
+    // cgroups.
     this.#process = spawn('sh', ['-c', 'echo $$ >"$1" && shift && exec "$@"', 'sh', ...argv], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -33,7 +35,7 @@ export class SystemdLab {
     process.once('exit', () => this.destroy())
   }
 
-  /** Resolves when the service manager answers. */
+  /** Starts the separate machine. Resolves when its systemd answers. */
   static async booted(): Promise<SystemdLab> {
     const lab = new SystemdLab()
     try {
@@ -56,12 +58,15 @@ export class SystemdLab {
     return this.#manager > 0
   }
 
-  /** Path of the machine's root on this machine. */
+  /** Path on this machine of the separate machine's root folder. */
   get root(): string {
     return `/proc/${this.#manager}/root`
   }
 
-  /** Runs a command; returns both streams in the order of their arrival. */
+  /**
+   * Runs a command on the separate machine. Returns its standard output and standard error in the order of their
+   * arrival.
+   */
   run(...argv: string[]): Ran {
     const enter = ['-t', `${this.#manager}`, '--mount', '--pid', '--net', '--uts', '--ipc', '--cgroup', '--root']
     const { status, stdout, error } = spawnSync(
@@ -76,7 +81,7 @@ export class SystemdLab {
     return { status, output: error === undefined ? stdout : `${stdout}${error.message}` }
   }
 
-  /** Returns the output of a command. Throws if the command fails. */
+  /** Runs a command on the separate machine and returns its output. Throws if the command fails. */
   output(...argv: string[]): string {
     const { status, output } = this.run(...argv)
     if (status !== 0) throw new Error(`Cannot run ${argv.join(' ')} in the lab: exit status ${status}: ${output}`)
@@ -86,13 +91,13 @@ export class SystemdLab {
   destroy(): void {
     this.#process.kill('SIGKILL')
     if (this.#manager > 0) spawnSync('kill', ['-9', `${this.#manager}`])
-    // Processes of a PID namespace end with its first process, but not within the call.
+    // All processes of a PID namespace end with its first process, but some time after this call.
     for (let left = 50; left > 0 && !removeGroup(this.#group); left--) spawnSync('sleep', ['0.1'])
     rmSync(this.#base, { recursive: true, force: true })
   }
 }
 
-/** Removes a cgroup as soon as it has neither processes nor cgroups below it. */
+/** Removes a cgroup. Returns false while the cgroup still has processes or child cgroups. */
 function removeGroup(path: string): boolean {
   if (!existsSync(path)) return true
   for (const entry of readdirSync(path, { withFileTypes: true }))

@@ -1,5 +1,5 @@
-// A TCP client that says what becomes of its connection, one JSON object a line with `at` (ms, CLOCK_MONOTONIC). Sends `line N` after
-// each of these times. Arguments: ADDRESS PORT MS...
+// Runs a TCP client that prints what happens to its connection, one JSON object a line, with `at` (ms of
+// CLOCK_MONOTONIC). After each of the given times in ms it sends `line N`. Arguments: ADDRESS PORT MS...
 import { connect } from 'node:net'
 
 const [, , address, port, ...times] = process.argv
@@ -16,6 +16,6 @@ const over = (code) => {
   say('over', { code })
   process.exit(0)
 }
-// libuv reports a reset as the end if it comes right behind data.
+// libuv reports a reset as a normal end if the reset arrives directly after data.
 socket.on('end', () => over('end'))
 socket.on('error', ({ code }) => over(code))

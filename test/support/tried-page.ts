@@ -1,7 +1,8 @@
 /**
- * A page of docs/ whose answers are tried: fenced blocks `console NAME`, each with commands behind a prompt (`r1$ …`)
- * and lines of what they answer. `…` is what differs from one time to the next. Decides what counts as answered so: the
- * lines in their order, others between them. This file does not know how a symptom is made.
+ * Reads a page of docs/ whose command outputs are compared with real ones. The page has fenced blocks `console NAME`,
+ * each with commands behind a prompt (`r1$ …`) and lines of their output. `…` stands for text that differs each time.
+ * Decided here: an output matches if it has the lines of the page in their order; other lines may stand between them.
+ * This module does not know how a symptom is made.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,13 +10,15 @@ import { join } from 'node:path'
 const DOCS = join(import.meta.dirname, '..', '..', 'docs')
 
 export type Tried = {
-  /** Of the lab: r1, r2, client. */
+  /** Host of the lab on which the command runs: r1, r2 or client. */
   readonly host: string
   readonly command: string
   readonly answer: readonly string[]
 }
 
-/** By the name of the block, in the order of the page. Throws where a block is not of this form. */
+/**
+ * Returns the commands of each block by the block's name, in the order of the page. Throws for a block of another form.
+ */
 export function triedBlocks(page: string): Map<string, readonly Tried[]> {
   const blocks = new Map<string, readonly Tried[]>()
   const text = readFileSync(join(DOCS, page), 'utf8')
@@ -40,7 +43,7 @@ function commandsOf(name: string, body: string): Tried[] {
 const asPattern = (line: string): RegExp =>
   new RegExp(`^${line.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll('…', '.*')}$`)
 
-/** The first line of the page that was not answered; undefined: it was as the page has it. */
+/** Returns the first line of the page that is missing in the real output; `undefined` if no line is missing. */
 export function missingLine({ answer }: Tried, output: string): string | undefined {
   const lines = output.split('\n').map((line) => line.trim())
   let from = 0

@@ -1,11 +1,14 @@
 /**
- * Limits the number of concurrent tests of a file: tests that mostly wait for daemons need not wait for each other.
- * Decides the order (first come, first served). A turn ends with its test in every case. This file does not know the
- * tests. A test that measures milliseconds runs alone and is an ordinary `test`.
+ * Limits how many tests of a file run at the same time. Tests that mostly wait for daemons can run together. Decided
+ * here: the order of the tests (first come, first served). A test gives its turn back however it ends. This module does
+ * not know the tests. A test that measures milliseconds has to run alone and is an ordinary `test`.
  */
 import { type TestContext, test } from 'vitest'
 
-/** Milliseconds, longer than all tests of a file together: a test mostly waits for its turn. */
+/**
+ * Time limit of a test in milliseconds, longer than all tests of a file together, because a test mostly waits for its
+ * turn.
+ */
 const WITH_ITS_TURN = 300_000
 
 export class Turns {
@@ -16,7 +19,7 @@ export class Turns {
     this.#free = free
   }
 
-  /** Defines a test that begins when a turn is free. */
+  /** Defines a test that starts when fewer tests than the limit are running. */
   test(title: string, body: (context: TestContext) => Promise<void>): void {
     test.concurrent(title, { timeout: WITH_ITS_TURN }, async (context) => {
       await this.#take()

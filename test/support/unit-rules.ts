@@ -1,8 +1,8 @@
 /**
- * Holds the rules of unit tests (docs/testing.md): no program, no thread, no socket, no wait of real time. Vitest loads this
- * before each file of the project `unit`. A test that breaks a rule fails with the rule's name, whatever catches the error on
- * the way; its place is test/integration. A timer that is cleared before it fires is no wait, nor is one without a reference:
- * the time limit of a disk, which fires on a busy machine.
+ * Enforces the rules of unit tests (docs/testing.md): no program, no thread, no socket, no wait in real time. Vitest
+ * loads this module before each file of the project `unit`. A test that breaks a rule fails with the rule's name, even
+ * if other code catches the error. Such a test belongs in test/integration. A timer that is cleared before it fires
+ * is allowed. So is a timer that does not keep the process alive, such as the time limit of a disk on a busy machine.
  */
 import childProcess from 'node:child_process'
 import dgram from 'node:dgram'
@@ -29,7 +29,7 @@ function refuse(target: object, names: readonly string[], rule: string): void {
     })
 }
 
-/** Vitest's own timers, of which it took copies before this file, are not among them. */
+/** Replaces the timers of Node. Vitest's own timers still work, because Vitest copied Node's functions before. */
 function refuseWaiting(): void {
   const start = globalThis.setTimeout
   const watched = (callback: (...args: unknown[]) => void, ms?: number, ...args: unknown[]) => {

@@ -1,7 +1,8 @@
 /**
- * One health check of a node on the virtual LAN. It runs the daemon's own schedule and rules (healthcheck/schedule.ts,
- * health.ts) on virtual time. It sets the node's priority, and answers fastPreempt's question as monitor.ts does. This
- * file decides the duration of a run. This file does not know the checks of other nodes.
+ * Runs one health check of a node on the virtual LAN, with the daemon's own schedule and rules
+ * (healthcheck/schedule.ts, health.ts) on virtual time. The check sets the node's priority, and answers fastPreempt's
+ * question as monitor.ts does. Decided here: how long a run of the check takes. This module does not know the checks of
+ * other nodes.
  */
 import type { Cadence, HealthRule } from '../../src/healthcheck/check.ts'
 import { countedAs, type Health, isChanging, startHealth, stepHealth } from '../../src/healthcheck/health.ts'
@@ -18,16 +19,16 @@ export type VirtualCheckSpec = {
   readonly timeout: number
   readonly base: number
   readonly weight: number
-  /** Duration of an answered run in ms, including both ways between the threads. */
+  /** Duration of a run that gets an answer, in ms, including the messages between the threads in both directions. */
   readonly latency: number
-  /** Returns a new number from 0 to 1 each time. */
+  /** Returns a new random number from 0 to 1 at each call. */
   readonly random: () => number
-  /** A check that was up counts as up without another run. */
+  /** True if fastPreempt takes a check that was up for up, without another run. */
   readonly believes: boolean
 }
 
 export class VirtualCheck {
-  /** Time at which it last went up. */
+  /** Virtual time in ms at which the check last became up. */
   upSince = 0
   readonly #lan: VirtualLan
   readonly #node: VirtualNode
@@ -37,7 +38,7 @@ export class VirtualCheck {
   #schedule: Schedule
   #asking: (() => void)[] = []
 
-  /** Schedules the first run in `phase` ms. */
+  /** Creates the check and schedules its first run in `phase` ms. */
   constructor(lan: VirtualLan, node: VirtualNode, spec: VirtualCheckSpec, backend: () => Answer, phase: number) {
     this.#lan = lan
     this.#node = node
@@ -53,7 +54,7 @@ export class VirtualCheck {
     return countedAs(this.#health) === 'up'
   }
 
-  /** Reports the end of the idle connection. */
+  /** Runs the check immediately, because an idle connection to the service has ended. */
   prompt(): void {
     this.#schedule = promptRun(this.#schedule, this.#spec.cadence.fastInterval, millis(this.#lan.now))
     this.#arm()
@@ -104,8 +105,8 @@ export class VirtualCheck {
   }
 
   /**
-   * Asks once more, as monitor.ts and check-runner.ts do. A check without an answer in time counts as failed for this
-   * question.
+   * Runs the check once more for fastPreempt, as monitor.ts and check-runner.ts do. If the run gets no answer within
+   * `within` ms, the check counts as failed for fastPreempt only.
    */
   #askOnceMore(within: number): void {
     const { base, weight } = this.#spec

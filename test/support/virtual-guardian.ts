@@ -1,7 +1,8 @@
 /**
- * The guardian of a virtual node and the kernel's lifetimes, modelled after docs/architecture.md. The guardian holds
- * the deadline of the cleanup plan and renews the addresses. It may itself be frozen; the kernel may not. It decides
- * when, and knows neither addresses nor packets: the node carries out its orders. All moments are LAN time.
+ * Models the guardian of a node on the virtual LAN, and the kernel's lifetimes of addresses, after
+ * docs/architecture.md. The guardian holds the deadlines of the cleanup plan and renews the addresses. A test may
+ * freeze the guardian, but not the kernel. The model decides when a plan is executed, and knows neither addresses nor
+ * packets: the node carries out its orders. All times are LAN time in ms.
  */
 import { millis } from '../../src/wire/units.ts'
 
@@ -10,10 +11,13 @@ export type GuardianOrder = 'execute' | 'expire'
 const RENEWALS = 3
 
 export class VirtualGuardian {
-  /** The shared word: the plan is executed, and the engine has not seen it yet. */
+  /** True if the guardian has executed the cleanup plan and the engine has not noticed that yet. */
   executed = false
   readonly #lifetime: number
-  /** Deadlines by member: the earliest executes for all. */
+  /**
+   * Deadline of each virtual router by name. When the earliest deadline passes, the cleanup plan is executed for all
+   * routers.
+   */
   readonly #deadlines = new Map<string, number>()
   #expiresAt: number | undefined
   #renewAt = Number.POSITIVE_INFINITY
@@ -27,7 +31,10 @@ export class VirtualGuardian {
     this.#frozenUntil = millis(now + duration)
   }
 
-  /** Sets the deadline after a sent advertisement. Without another one in time the cleanup plan is executed. */
+  /**
+   * Sets the deadline of a virtual router after it has sent an advertisement. If no later deadline is set in time, the
+   * cleanup plan is executed.
+   */
   promise(member: string, deadline: number): void {
     this.#deadlines.set(member, deadline)
   }
@@ -37,7 +44,7 @@ export class VirtualGuardian {
     this.#renewAt = now + this.#lifetime / RENEWALS
   }
 
-  /** Withdraws all deadlines: the engine answers for no address. */
+  /** Removes all deadlines, because the engine answers for no address any longer. */
   withdraw(): void {
     this.#deadlines.clear()
     this.#expiresAt = undefined
@@ -49,7 +56,10 @@ export class VirtualGuardian {
     return Math.min(own, this.#expiresAt ?? Number.POSITIVE_INFINITY)
   }
 
-  /** Returns the order that is due at `now`, once. Renews addresses by itself. */
+  /**
+   * Returns the order that is due at the time `now`, and returns it only once; `undefined` if none is due. The guardian
+   * renews the addresses without an order.
+   */
   run(now: number): GuardianOrder | undefined {
     if (this.#expiresAt !== undefined && this.#expiresAt <= now) {
       this.#expiresAt = undefined

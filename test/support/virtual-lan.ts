@@ -19,39 +19,41 @@ import { type Delivery, VirtualNode } from './virtual-node.ts'
 export type NodeSpec = {
   readonly name: string
   readonly priority: number
-  /** Milliseconds by which the node's clock is ahead. */
+  /** Milliseconds by which the node's clock is ahead of LAN time. */
   readonly offset?: number
   readonly preempt?: boolean
-  /** 192.0.2.<host>; by default 1, 2, … in the order of the list. */
+  /** Last number of the node's address 192.0.2.<host>; absent: the position of the node in the list, from 1 on. */
   readonly host?: number
   readonly minHold?: number
 }
 
 export type LanSpec = {
   readonly nodes: readonly NodeSpec[]
-  /** One IPv4 router by default. */
+  /** Virtual routers of every node; absent: one IPv4 router. */
   readonly members?: readonly MemberSpec[]
   readonly profile?: ProfileName
   readonly knobs?: Partial<Knobs>
-  /** Centiseconds; 100 by default. */
+  /** Advertisement interval in centiseconds; absent: 100. */
   readonly interval?: number
-  /** Milliseconds from one node to another; 0.2 by default. */
+  /** Milliseconds that a packet needs from one node to another; absent: 0.2. */
   readonly latency?: number
-  /** Longest delay of a timer in milliseconds, drawn for each timer; 0 by default. */
+  /** Longest delay of a timer in milliseconds. The delay of each timer is random. Absent: 0. */
   readonly lateness?: number
   readonly seed?: number
-  /** Every node is configured with the addresses of the others (stagger). */
+  /** True to configure every node with the addresses of the other nodes as its peers (stagger). */
   readonly peers?: boolean
-  /** Every node has a guardian and addresses with a lifetime, and checks whether it was absent. */
+  /**
+   * True to give every node a guardian, and addresses with a lifetime. The node then also checks whether it was absent.
+   */
   readonly guarded?: boolean
 }
 
 export type Note = { readonly at: number; readonly node: string; readonly text: string }
-/** Name of the whole LAN, where a wire's name or a family stands for a part. */
+/** Name that stands for the whole LAN. Other names stand for one wire or one address family. */
 const EVERYTHING = '*'
 
 const GROUP = { ipv4: address('224.0.0.18'), ipv6: address('ff02::12') }
-/** More turns than any test needs between two commands; only a LAN that sends without end reaches it. */
+/** Largest number of events between two commands of a test. Only a LAN that sends without end reaches this number. */
 const MOST_TURNS = 200_000
 const NOTHING_PLANNED = { at: Number.POSITIVE_INFINITY, act: () => {} }
 
@@ -59,16 +61,19 @@ export class VirtualLan {
   now = 0
   readonly nodes: readonly VirtualNode[]
   readonly notes: Note[] = []
-  /** Nodes that answered for the VIP, and nodes that were Active. */
+  /**
+   * History of the nodes that answered for any virtual address (`answering`), and of the nodes that were Active
+   * (`reigning`).
+   */
   readonly answering: Change[] = [{ at: 0, holders: [] }]
   readonly reigning: Change[] = [{ at: 0, holders: [] }]
-  /** Nodes that answered for a router's addresses, by router. */
+  /** History of the nodes that answered for the addresses of one virtual router, by router name. */
   readonly answeringFor = new Map<string, Change[]>()
-  /** Share of lost deliveries, from 0 to 1. */
+  /** Share of the packets that are lost on their way to a node, from 0 to 1. */
   loss = 0
   readonly #latency: number
   readonly #parts: readonly MemberSpec[]
-  /** Wires and families that are cut, by `from to`. */
+  /** Wires and address families that are cut, by the two node names `from to`. */
   readonly #cut = new Map<string, Set<string>>()
   readonly #wire: { to: VirtualNode; delivery: Delivery }[] = []
   #plans: { readonly at: number; readonly act: () => void }[] = []
@@ -139,12 +144,12 @@ export class VirtualLan {
     return this.nodes.filter(wanted).map(({ name }) => name)
   }
 
-  /** Nodes that are Active with any of their routers. */
+  /** Names of the nodes that are Active with at least one of their virtual routers. */
   get active(): string[] {
     return this.names(({ running, members }) => running && members.some(({ state }) => state.name === 'Active'))
   }
 
-  /** Nodes that answer for any address, or for the addresses of one router. */
+  /** Names of the nodes that answer for any address, or for the addresses of one virtual router. */
   get holders(): string[] {
     return this.names(({ members }) => members.some(({ installed }) => installed.size > 0))
   }
@@ -153,7 +158,7 @@ export class VirtualLan {
     return this.names(({ members }) => members.some(({ name, installed }) => name === member && installed.size > 0))
   }
 
-  /** Reports whether exactly these nodes are Active, each of them with all of its routers. */
+  /** Returns true if exactly these nodes are Active, each of them with all of its virtual routers. */
   isAll(active: readonly string[]): boolean {
     const wanted = active.join(' ')
     if (this.active.join(' ') !== wanted || this.holders.join(' ') !== wanted) return false
@@ -182,7 +187,7 @@ export class VirtualLan {
     this.node(name).setPriority(priority, this.now)
   }
 
-  /** Power off: from now on it neither sends nor answers. */
+  /** Switches the power of the node off: from now on the node sends nothing and answers nothing. */
   crash(name: string): void {
     this.#note(name, 'is gone')
     this.node(name).vanish()
@@ -194,15 +199,15 @@ export class VirtualLan {
   }
 
   /**
-   * Stops and continues the engine (SIGSTOP, SIGCONT). Its kernel answers on, and so does its guardian unless it is
-   * frozen, too (milliseconds).
+   * Stops the engine of the node and continues it after `engine` ms (SIGSTOP, SIGCONT). The guardian is stopped for
+   * `guardian` ms. The node's kernel continues to answer.
    */
   freeze(name: string, engine: number, guardian = 0): void {
     this.#note(name, `is frozen for ${engine} ms, its guardian for ${guardian} ms`)
     this.node(name).freeze(this.now, engine, guardian)
   }
 
-  /** Cuts a node off, on all wires or on a part (a wire, a family). A holder keeps answering on its side. */
+  /** Cuts a node off on all wires, or on one wire or address family. A holder still answers on its side of the cut. */
   cut(name: string, part?: string): void {
     this.#note(name, `is cut off${part === undefined ? '' : ` (${part})`}`)
     for (const other of this.nodes) {
@@ -221,7 +226,7 @@ export class VirtualLan {
     }
   }
 
-  /** Drops everything on the way from `from` to `to`. */
+  /** Drops every packet from the node `from` to the node `to`. */
   cutOneWay(from: string, to: string): void {
     this.#note(from, `is not heard by ${to}`)
     this.#cutPair(from, to, undefined)
@@ -236,7 +241,7 @@ export class VirtualLan {
     this.#cut.clear()
   }
 
-  /** Unplugs a wire: a cut of the wire that the node notices. */
+  /** Unplugs a wire from a node: the wire is cut, and the node notices the loss of carrier. */
   unplug(name: string, wire: string): void {
     this.cut(name, wire)
     this.node(name).link(wire, false, this.now)
@@ -247,12 +252,12 @@ export class VirtualLan {
     this.node(name).link(wire, true, this.now)
   }
 
-  /** Schedules an event outside the routers in `after` ms. */
+  /** Schedules an event that is no action of a router, in `after` ms. */
   later(after: number, act: () => void): void {
     this.#plans.push({ at: this.now + after, act })
   }
 
-  /** Lets `duration` ms pass. */
+  /** Lets `duration` ms of virtual time pass. */
   run(duration: number): void {
     const until = this.now + duration
     for (let turns = 0; ; turns++) {
@@ -262,7 +267,10 @@ export class VirtualLan {
     this.now = until
   }
 
-  /** Runs until `holds` is true; fails with the last state. Returns the ms it took. */
+  /**
+   * Runs the LAN until `holds` returns true. Returns how long that took in virtual ms. Throws with the last state after
+   * `within` ms.
+   */
   runUntil(expected: string, holds: () => boolean, within: number): number {
     const began = this.now
     for (let turns = 0; !holds(); turns++) {
@@ -278,20 +286,26 @@ export class VirtualLan {
   }
 
   /**
-   * Returns the longest time since `since` in which the number of answering nodes (for one router) satisfied
-   * `wanted`.
+   * Returns the longest time in ms, after the time `since`, in which `wanted` accepts the number of answering nodes;
+   * with `member`, only for the addresses of that router.
    */
   longest(wanted: (count: number) => boolean, since = 0, member?: string): number {
     const changes = member === undefined ? this.answering : (this.answeringFor.get(member) ?? [{ at: 0, holders: [] }])
     return longestOf(spansIn(changes, wanted, { from: since, to: this.now }))
   }
 
-  /** Returns the same for the nodes in state Active. */
+  /**
+   * Returns the longest time in ms, after the time `since`, in which `wanted` accepts the number of nodes in state
+   * Active.
+   */
   longestReign(wanted: (count: number) => boolean, since = 0): number {
     return longestOf(spansIn(this.reigning, wanted, { from: since, to: this.now }))
   }
 
-  /** Handles the next of plans, packets and announcements: the earliest first, and arrivals before deadlines. */
+  /**
+   * Handles the next event of all planned events, packets and deadlines: the earliest first, and arrivals before
+   * deadlines. Returns false if no event is left before `until`.
+   */
   #turn(until: number): boolean {
     let arrives: { to: VirtualNode; delivery: Delivery } | undefined
     for (const one of this.#wire) if (arrives === undefined || one.delivery.at < arrives.delivery.at) arrives = one
@@ -335,7 +349,10 @@ export class VirtualLan {
     }
   }
 
-  /** Lets kernels answer, also those of stopped processes; the answer takes twice the latency. */
+  /**
+   * Lets the kernels of the other nodes answer a question for the addresses; kernels of stopped processes answer too.
+   * The answer arrives after twice the latency.
+   */
   #probe(node: VirtualNode, asking: VirtualMember): void {
     const at = this.now + 2 * this.#latency
     const { addresses, family } = asking.parameters
@@ -367,7 +384,7 @@ export class VirtualLan {
     this.notes.push({ at: this.now, node, text })
   }
 
-  /** Returns the next number of xorshift32: a failure replays from its seed. */
+  /** Returns the next random number of xorshift32, so that a failure can be repeated from its seed. */
   #draw(): number {
     let x = this.#random
     x ^= x << 13

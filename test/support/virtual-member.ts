@@ -1,18 +1,22 @@
 /**
- * One virtual router of a node of the virtual LAN, and the addresses that it has. The only router of a node has an
- * empty name. It holds state and does not step: a group's members move together (virtual-node.ts).
+ * Represents one virtual router of a node on the virtual LAN, with its addresses. If a node has only one router, its
+ * name is empty. This module stores the router's state and does not run its state machine: all members of a sync group
+ * move together (virtual-node.ts).
  */
 import type { Parameters } from '../../src/vrrp/parameters.ts'
 import { INITIAL_STATE, nextDeadline, type State } from '../../src/vrrp/state.ts'
 import { type Address, address, type Family } from '../../src/wire/address.ts'
 import type { Millis } from '../../src/wire/units.ts'
 
-/** A virtual router of every node; with several, they are a sync group. */
+/** A virtual router that every node has. If there are several, they form a sync group. */
 export type MemberSpec = {
   readonly name: string
   readonly family: Family
   readonly wire: string
-  /** Its addresses descend where the others' ascend, so ties are decided the other way. */
+  /**
+   * True if the nodes' addresses for this router descend while those of the other routers ascend. Between equal
+   * priorities, another node then wins.
+   */
   readonly reversed?: boolean
 }
 
@@ -24,9 +28,9 @@ export class VirtualMember {
   parameters: Parameters
   state: State = INITIAL_STATE
   readonly installed = new Set<Address>()
-  /** Whether the router can send: it cannot on a wire whose loss its node has noticed. */
+  /** False while the router's node has noticed the loss of carrier of its wire, so that the router cannot send. */
   canSend = true
-  /** Packets were lost because the queue was full. */
+  /** True if packets for the router were lost because the receive queue was full. */
   lost = false
   overslept = false
 

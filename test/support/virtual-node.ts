@@ -1,8 +1,8 @@
 /**
- * One node of the virtual LAN: its virtual routers (one, or the members of a sync group), a receive queue and a clock
- * that may be wrong. It drains its queue before a deadline fires, exactly as the daemon must (ground rule 2), and
- * runs the effects of a group in rounds. Packets are real octets: transmit.ts writes them, receive.ts judges them. It
- * does not know the other nodes.
+ * Models one node of the virtual LAN: its virtual routers (one, or the members of a sync group), a receive queue and a
+ * clock that may be wrong. The node reads its queue before a deadline fires, exactly as the daemon must (ground rule
+ * 2), and runs the effects of a sync group in rounds. Packets are real octets: transmit.ts writes them, receive.ts
+ * judges them. This module does not know the other nodes.
  */
 
 import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
@@ -21,11 +21,14 @@ import { centisToMillis, type Millis, millis } from '../../src/wire/units.ts'
 import type { VirtualGuardian } from './virtual-guardian.ts'
 import type { VirtualMember } from './virtual-member.ts'
 
-/** A delivery in a node's queue; `at` is its arrival in LAN time, and `wire` its wire. */
+/**
+ * A packet or notification in a node's receive queue. `at`: time of arrival in LAN time, in ms. `wire`: the wire of the
+ * packet.
+ */
 export type Delivery = { readonly wire: string; readonly at: number } & (
   | {
       readonly kind: 'packet'
-      /** IPv4: the whole packet; IPv6: the message. */
+      /** Octets of the packet: the whole packet for IPv4, the VRRP message for IPv6. */
       readonly bytes: Uint8Array
       readonly source: Address
       readonly destination: Address
@@ -33,43 +36,49 @@ export type Delivery = { readonly wire: string; readonly at: number } & (
   | { readonly kind: 'claim'; readonly address: Address }
 )
 
-/** Effects of a node on the LAN. */
+/** Functions of the LAN that a node uses to have an effect outside. */
 export type NodeWorld = {
   send(member: VirtualMember, packet: { destination: Address; bytes: Uint8Array }): void
   claim(member: VirtualMember, address: Address): void
-  /** Asks for the addresses: a holder answers with a claim. */
+  /** Asks the LAN which node has the addresses of the router. A holder answers with a claim. */
   probe(member: VirtualMember): void
   note(text: string): void
   answers(): void
-  /** Reports that a state has changed. */
+  /** Tells the LAN that the state of a router has changed. */
   changed(): void
 }
 
-/** Packets that fit into a socket buffer; a full one drops the newest. */
+/** Number of packets that a receive queue holds. A full queue drops the newest packet. */
 const QUEUE = 256
 
 export class VirtualNode {
   readonly name: string
   readonly members: readonly VirtualMember[]
   readonly #first: VirtualMember
-  /** Configured priority: `yield` lowers the effective priority, `resume` restores it. */
+  /** Configured priority of the node. The effective priority is lower during a yield. */
   readonly configured: number
-  /** Node clock minus LAN clock. */
+  /** Milliseconds by which the node's clock is ahead of the LAN's clock. */
   readonly offset: number
   running = false
   stalledUntil: number | undefined
   #stalledSince = 0
-  /** Returns the delay of a timer, drawn for each timer. */
+  /** Returns the delay of a timer in ms, a new random number for each timer. */
   readonly #late: () => number
   #lateness = 0
   readonly #queue: Delivery[] = []
   readonly #world: NodeWorld
-  /** Guardian of the node. Without one an absent node has no cleanup, and does not check whether it was absent. */
+  /**
+   * Guardian of the node; `undefined` for a node without one, which has no cleanup plan and does not check whether it
+   * was absent.
+   */
   readonly #guardian: VirtualGuardian | undefined
-  /** LAN time of the current event. */
+  /** LAN time in ms of the event that is being handled. */
   #at = 0
   #said = 0
-  /** Asks the checks within a step; the answer comes later. */
+  /**
+   * Called when the engine wants the health checks to run again within `within` ms. answerChecks() reports their result
+   * later.
+   */
   onAskChecks: (within: number) => void = () => {}
 
   constructor(
@@ -98,7 +107,7 @@ export class VirtualNode {
     return this.#first.parameters
   }
 
-  /** Next deadline in LAN time; `undefined` while only a packet can wake the node. */
+  /** LAN time in ms of the node's next deadline; `undefined` while only a packet can wake the node. */
   get wakesAt(): number | undefined {
     if (!this.running) return undefined
     const guarded = this.#guardian?.wakesAt ?? Number.POSITIVE_INFINITY
@@ -126,13 +135,13 @@ export class VirtualNode {
     this.stalledUntil = now + duration
   }
 
-  /** Stops the engine, and its guardian for the given time; the kernel goes on answering. */
+  /** Stops the engine for `engine` ms and its guardian for `guardian` ms. The node's kernel continues to answer. */
   freeze(now: number, engine: number, guardian: number): void {
     if (engine > 0) this.stall(now, engine)
     if (guardian > 0) this.#guardian?.freeze(now, guardian)
   }
 
-  /** Handles the end of a stall or a deadline: drains the queue first, then decides. */
+  /** Handles the end of a stall, or a deadline: the node first reads its receive queue, then decides. */
   wake(now: number): void {
     this.#guard(now)
     const due = this.#engineWakesAt
@@ -150,7 +159,7 @@ export class VirtualNode {
       const overslept = member.overslept && member.state.name !== 'Returning'
       this.post({ kind: 'deadlineReached', receptionLost: member.lost || overslept }, now, member)
     }
-    // The queue was seen empty, so all losses are in the past.
+    // The receive queue was empty at this moment, so no packet that was lost can still be expected.
     for (const member of this.members) {
       member.lost = false
       member.overslept = false
@@ -167,7 +176,10 @@ export class VirtualNode {
     for (const member of this.members) this.#send(member, 0)
   }
 
-  /** Checks for an absence before anything else in a turn, above all before the queue (ground rule 3). */
+  /**
+   * Checks at the beginning of a turn whether the node was absent, before anything else, above all before it reads its
+   * queue (ground rule 3).
+   */
   #noticeAbsence(now: number): void {
     if (this.#guardian === undefined) return
     const { executed } = this.#guardian
@@ -188,7 +200,7 @@ export class VirtualNode {
     for (const member of this.members) this.post({ kind: 'startup' }, now, member)
   }
 
-  /** Sets the priority. `assured` is the priority without the health checks that raise it. */
+  /** Sets the priority of the node. `assured`: the priority without those health checks that raise it. */
   setPriority(priority: number, now: number, assured = priority): void {
     for (const member of this.members) {
       const previous = member.parameters.priority
@@ -198,14 +210,17 @@ export class VirtualNode {
     }
   }
 
-  /** Passes the checks' answer to the question of `onAskChecks`. */
+  /**
+   * Passes on the result of the health checks that `onAskChecks` has requested. `assured`: the priority that the checks
+   * have confirmed.
+   */
   answerChecks(assured: number, now: number): void {
     if (this.running) this.post({ kind: 'checksAnswered', assured }, now)
   }
 
   /**
-   * Yields with effective priority 1 for its duration (docs/architecture.md, Protocol decisions). An Active
-   * advertises only priority 0, not the 1 as well.
+   * Makes the node yield for the configured time, with effective priority 1 (docs/architecture.md, Protocol decisions).
+   * An Active then advertises only priority 0, and not also priority 1.
    */
   yield(now: number): void {
     if (this.members.every(({ state }) => state.name !== 'Active')) {
@@ -216,7 +231,7 @@ export class VirtualNode {
     this.post({ kind: 'yield' }, now)
   }
 
-  /** Reports the carrier of a wire, as the kernel does to a daemon. */
+  /** Reports a change of a wire's carrier to the node, as the kernel does to a daemon. */
   link(wire: string, up: boolean, now: number): void {
     const there = this.members.filter((member) => member.wire === wire)
     for (const member of there) member.canSend = up
@@ -228,7 +243,7 @@ export class VirtualNode {
     }
   }
 
-  /** Powers the node off: it sends nothing and answers nothing. */
+  /** Switches the power of the node off: the node sends nothing and answers nothing. */
   vanish(): void {
     this.running = false
     this.stalledUntil = undefined
@@ -259,7 +274,7 @@ export class VirtualNode {
     const { bytes, destination, source } = delivery
     const family = familyOf(source)
     const ofFamily = here.filter(({ parameters }) => parameters.family === family)
-    // The value that an IPv6 socket is asked to require is in the header of an IPv4 packet.
+    // An IPv6 socket is asked to require a hop limit of 255. In IPv4 the packet's own header has the TTL.
     const ttl = family === 'ipv6' ? 255 : undefined
     const routerOf = (vrid: number) => ofFamily.find(({ parameters }) => parameters.vrid === vrid)
     const received = receive(
@@ -287,19 +302,19 @@ export class VirtualNode {
 
   post(event: Event, at: number, whom = this.#first): void {
     this.#at = at
-    // LAN time and node time differ by rounding; a deadline that woke the node has been reached.
+    // LAN time and node time differ by rounding. A deadline that has woken the node counts as reached.
     const deadline = event.kind === 'deadlineReached' ? whom.due : undefined
     const now = millis(Math.max(deadline ?? Number.NEGATIVE_INFINITY, this.#own(at)))
     const steps = stepGroup(this.members, this.members.indexOf(whom), event, now)
     let changed = false
     this.members.forEach((member, i) => {
       const state = steps[i]?.state ?? member.state
-      // The same rule as in daemon/guard/absence-deadline.ts.
+      // This is the same rule as in daemon/guard/absence-deadline.ts.
       if (isInGracePeriod(state) && member.state.name === 'Active') this.#guardian?.promise(member.name, at + 70)
       changed ||= state.name !== member.state.name
       member.state = state
     })
-    // A daemon that has left listens to nothing.
+    // A daemon that has left receives nothing more.
     if (this.members.every(({ state }) => state.name === 'Initialize' && state.stopped)) this.running = false
     if (changed) this.#world.changed()
     if (
@@ -325,8 +340,8 @@ export class VirtualNode {
   }
 
   /**
-   * Sets the deadline: 3 intervals after the last advertisement, 1.5 after an advertisement that lets a Backup act after Skew_Time
-   * (docs/architecture.md).
+   * Sets the guardian's deadline of a router: 3 intervals after the last advertisement. The time is 1.5 intervals after
+   * an advertisement that lets a Backup act after Skew_Time (docs/architecture.md).
    */
   #promise({ name, parameters }: VirtualMember, priority: number): void {
     const interval = centisToMillis(parameters.advertisementInterval)

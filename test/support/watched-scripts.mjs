@@ -1,6 +1,7 @@
 /**
- * Loaded before the product's own bundle (NODE_OPTIONS=--import=…). It writes a JSON line into the file SCRIPTS for
- * each script that V8 compiles: the thread, the file, whether it has a code cache, and whether V8 accepted it.
+ * Observes which scripts V8 compiles. Node loads this script before the product's own bundle (NODE_OPTIONS=--import=…).
+ * For each script it appends a JSON line to the file SCRIPTS: the thread, the script's path, whether the script has a
+ * code cache, and whether V8 accepted that cache.
  */
 import { appendFileSync } from 'node:fs'
 import { basename } from 'node:path'

@@ -1,6 +1,7 @@
 /**
- * Takes what is posted to it: a line for each request with the time (CLOCK_MONOTONIC, ms), the attempt and the body. It
- * answers 500 to as many as its second argument says. The first is where it listens, HOST:PORT.
+ * Receives the requests of a webhook. It prints a line for each request with the time (ms of CLOCK_MONOTONIC), the
+ * number of the attempt and the body. The first argument is the address to listen on, HOST:PORT. The second argument is
+ * the number of requests that are answered with status 500.
  */
 import { createServer } from 'node:http'
 

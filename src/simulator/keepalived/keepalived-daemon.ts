@@ -1,7 +1,7 @@
 /**
- * The VRRP process of a keepalived node: its instances, its sync groups, and what they track. This file decides the
- * effect of one member of a sync group on the other members, and what a fault is. Packets, time and results of checks
- * are arguments. This file knows nothing about faults of processes.
+ * Models the VRRP process of a keepalived node: its instances, its sync groups, and what they track. Decided here: the
+ * effect of one member of a sync group on the other members, and what counts as a fault. Packets, time and results of
+ * checks are arguments. Not known here: faults of processes.
  */
 import { gratuitousArp } from '../../arp/gratuitous-arp.ts'
 import { neighborAdvertisement } from '../../arp/neighbor-advertisement.ts'
@@ -20,19 +20,20 @@ import { advertisementsOf, judge, type Speaker, type Vrrp } from './keepalived-p
 export type KeepalivedContext = {
   readonly kernel: Pick<Kernel, 'carrier' | 'has' | 'mac' | 'put' | 'remove'>
   readonly send: (carried: Carried) => void
-  /** Tells whether a tracked interface is up. */
+  /** Returns true if the tracked network interface is up. */
   readonly isUp: (interfaceName: string) => boolean
   readonly check: (name: string) => CheckState | undefined
   readonly onState: (instance: string, state: InstanceState, priority: number) => void
-  /** Called with the number of frames for each address of the instance. */
+  /** Called when an instance announces: `copies` is the number of gratuitous ARP or NA frames for each address. */
   readonly onAnnounce: (instance: string, copies: number) => void
 }
 
-/** Defaults of garp_master_repeat and garp_master_delay, and of the same keywords for garp_lower_prio. */
+/** Default values of garp_master_repeat (frames), garp_master_delay (ms), and of the same garp_lower_prio keywords. */
 const COPIES = 5
 const AGAIN = 5_000
 /**
- * Number of priority 0 packets of an instance that gets a fault itself, and of an instance that its group takes along.
+ * Number of packets with priority 0 that an Active instance sends: if the instance itself gets a fault, and if another
+ * member of its sync group gets one.
  */
 const [RELEASES, RELEASES_ALONG] = [2, 1]
 
@@ -94,7 +95,9 @@ export class KeepalivedDaemon {
       }
   }
 
-  /** Removes addresses that an earlier run of keepalived has left. */
+  /**
+   * Starts the process. First removes the virtual addresses that an earlier run of keepalived has left in the kernel.
+   */
   start(now: number): void {
     for (const member of this.#members) this.#setAddresses(member, false)
     for (const group of this.#groups) {
@@ -108,7 +111,7 @@ export class KeepalivedDaemon {
     for (const { instance } of this.#members) instance.stop()
   }
 
-  /** Gives the same instances new settings. */
+  /** Reads new settings for the same instances (SIGHUP). */
   reload(config: Config, now: number): void {
     const { routers } = resolveRouters(config, this.#node)
     for (const [i, router] of config.virtualRouters.entries()) {
@@ -137,7 +140,10 @@ export class KeepalivedDaemon {
     }
   }
 
-  /** A member of a sync group becomes Active when all other members want to become Active (VR-SG-03). */
+  /**
+   * Handles timers that have expired by the time `now`. A member of a sync group becomes Active when all other members
+   * want to become Active (VR-SG-03).
+   */
   expire(now: number): void {
     for (const group of this.#groups) {
       const wants = group.filter(({ instance }) => instance.expire(now))
@@ -147,7 +153,7 @@ export class KeepalivedDaemon {
     }
   }
 
-  /** Called when checks, interfaces or the carrier have changed. */
+  /** Reads the results of tracked checks and interfaces again, after one of them has changed. */
   retrack(now: number): void {
     for (const group of this.#groups) {
       this.#weigh(group, now)
@@ -158,7 +164,7 @@ export class KeepalivedDaemon {
     }
   }
 
-  /** Called when another program removes addresses. */
+  /** Checks the virtual addresses in the kernel, after another program has removed some. */
   lookAtAddresses(now: number): void {
     for (const member of this.#members) {
       const { forms } = member.resolved
@@ -214,8 +220,8 @@ export class KeepalivedDaemon {
 }
 
 /**
- * Returns the settings that the reader of keepalived's files has found. Values that the file does not have are
- * keepalived's defaults, not a profile's.
+ * Returns the instance's settings, from the values that the reader of keepalived's files has found. A value that the
+ * file does not have is keepalived's default, not the default of a holdfast profile.
  */
 function settingsOf(router: VirtualRouter, { parameters }: ResolvedRouter): InstanceSettings {
   const { announce, assertOnLower = true, lastAdvertisement = false, startAs } = router

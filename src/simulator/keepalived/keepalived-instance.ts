@@ -1,49 +1,49 @@
 /**
- * One vrrp_instance of a keepalived node. The model has the observed behaviour of keepalived 2.2.7, including
- * differences from RFC 9568 §6.4 (docs/simulate.md). The test keepalived-model.test.ts compares the model with
- * recordings. This file decides states, timers and announcements. Time is an argument. This file knows nothing about
- * packets, kernels, processes and trackers.
+ * Models one vrrp_instance of a keepalived node, with the observed behaviour of keepalived 2.2.7, including differences
+ * from RFC 9568 §6.4 (docs/simulate.md). The test keepalived-model.test.ts compares the model with recordings. Decided
+ * here: states, timers and announcements. Time is an argument. Not known here: packets, kernels, processes and
+ * trackers.
  */
 import { activeDownInterval, skewTime } from '../../vrrp/timers.ts'
 import { type Address, compareAddresses } from '../../wire/address.ts'
 import { type Centis, centisToMillis } from '../../wire/units.ts'
 
-/** State of an instance. Waiting: started, and the results of what it tracks are unknown. */
+/** State of an instance. Waiting: the instance has started, and the results of what it tracks are not yet known. */
 export type InstanceState = 'Stopped' | 'Waiting' | 'Backup' | 'Active' | 'Fault'
 
 export type InstanceSettings = {
   readonly version: 2 | 3
   readonly interval: Centis
-  /** Base priority in the keepalived file. setPriority() sets the effective priority. */
+  /** Base priority of the instance in the keepalived file. setPriority() sets its effective priority. */
   readonly priority: number
   readonly source: Address
   readonly preempt: boolean
   /** Preemption delay in milliseconds; 0 = none. */
   readonly preemptDelay: number
-  /** True if the instance becomes Active immediately, because its file has priority 255. */
+  /** True if the instance becomes Active at its start without waiting, because its file has priority 255. */
   readonly startsActive: boolean
-  /** garp_master_repeat and _delay: number of frames for each address, and ms after the takeover. */
+  /** garp_master_repeat and garp_master_delay: number of frames for each address, and ms after the takeover. */
   readonly announcements: readonly Block[]
   readonly refresh: { readonly every: number; readonly copies: number } | undefined
-  /** garp_lower_prio_repeat and garp_lower_prio_delay: the same after an advertisement of lower priority. */
+  /** garp_lower_prio_repeat and garp_lower_prio_delay: frames for each address, and ms after a lower advertisement. */
   readonly onCompetingActive: readonly Block[]
-  /** False if the file has lower_prio_no_advert. */
+  /** True if an Active answers an advertisement of lower priority (without lower_prio_no_advert in the file). */
   readonly answersLowerPriority: boolean
-  /** True if the file has higher_prio_send_advert: the instance advertises once more when it gives way. */
+  /** higher_prio_send_advert: true if an Active that loses the election sends a last advertisement. */
   readonly lastAdvertisement: boolean
 }
 export type Block = { readonly after: number; readonly copies: number }
 
-/** Actions of an instance, in the order of the calls. */
+/** Actions of an instance, in the order in which the instance calls them. */
 export type InstancePort = {
   say(priority: number): void
   setAddresses(installed: boolean): void
-  /** Sends this number of frames for each address. */
+  /** Sends `copies` gratuitous ARP or NA frames for each virtual address of the instance. */
   announce(copies: number): void
   enters(state: InstanceState, priority: number): void
 }
 
-/** An advertisement that the instance did not discard. */
+/** An advertisement that the instance has accepted. */
 export type Advertisement = { readonly priority: number; readonly interval: Centis; readonly source: Address }
 
 const OWNER = 255
@@ -54,16 +54,16 @@ export class KeepalivedInstance {
   #settings: InstanceSettings
   #state: InstanceState = 'Stopped'
   #priority: number
-  /** Interval of the Active that was accepted last; otherwise the instance's own interval. */
+  /** Advertisement interval of the Active that was accepted last; before that, the instance's own interval. */
   #learned: Centis
-  /** Time of the instance's next advertisement, or of its takeover. */
+  /** Time in ms at which the instance next advertises (as Active) or takes over (as Backup). */
   #timerAt: number | undefined
   #preemptsFrom: number | undefined
   #announcements: { readonly at: number; readonly copies: number }[] = []
   #refreshAt: number | undefined
-  /** True if the instance's timer has expired and its sync group waits for other members. */
+  /** True if the instance's timer has expired, but its sync group waits for other members to want Active. */
   #wants = false
-  /** True for an owner that has lost the election to another owner. */
+  /** True for an address owner that has lost the election to another owner. */
   #demoted = false
 
   constructor(settings: InstanceSettings, port: InstancePort) {
@@ -86,7 +86,7 @@ export class KeepalivedInstance {
     return this.#wants
   }
 
-  /** Time of the next action of the instance. */
+  /** Time in ms of the instance's next action. */
   get deadline(): number {
     const [next] = this.#announcements
     return Math.min(this.#timerAt ?? NEVER, next?.at ?? NEVER, this.#refreshAt ?? NEVER)
@@ -94,7 +94,7 @@ export class KeepalivedInstance {
 
   // Beginning and end ------------------------------------------------------------------------------------------------
 
-  /** Starts the instance. `ready`: whether its trackers are known and up. */
+  /** Starts the instance. `ready`: whether everything that the instance tracks is up, or not known yet. */
   start(now: number, ready: 'yes' | 'no' | 'unknown'): void {
     if (ready === 'unknown') this.#state = 'Waiting'
     else if (ready === 'no') this.#enter('Fault')
@@ -123,8 +123,8 @@ export class KeepalivedInstance {
   // Tracking ----------------------------------------------------------------------------------------------------------
 
   /**
-   * Sets the effective priority of the instance. A Backup's timer moves by the difference. An Active uses it in its
-   * next advertisement.
+   * Sets the effective priority of the instance. A Backup's timer moves by the difference in Skew_Time. An Active uses
+   * the priority in its next advertisement.
    */
   setPriority(now: number, priority: number): void {
     const before = this.#down()
@@ -133,7 +133,7 @@ export class KeepalivedInstance {
     this.#timerAt = Math.max(now, this.#timerAt + this.#down() - before)
   }
 
-  /** Puts the instance into FAULT. `releases`: number of priority 0 packets if it is Active and its interface is up. */
+  /** Puts the instance into FAULT. `releases`: number of priority 0 packets if it is Active and its link is up. */
   fail(releases: number): void {
     if (this.#state === 'Fault' || this.#state === 'Stopped') return
     if (this.#state === 'Active') this.#release(releases)
@@ -148,8 +148,8 @@ export class KeepalivedInstance {
   }
 
   /**
-   * Another program removed an address of the instance while it was Active. The instance becomes Backup and waits, as
-   * if another router had won.
+   * Handles that another program has removed an address of an Active instance. The instance becomes Backup and waits,
+   * as if another router had won.
    */
   loseAddress(now: number): void {
     if (this.#state !== 'Active') return
@@ -160,17 +160,14 @@ export class KeepalivedInstance {
 
   // Advertisements ----------------------------------------------------------------------------------------------------
 
-  /** Handles an advertisement. Returns `lost` if the instance lost the election to the sender. */
+  /** Handles an accepted advertisement. Returns `lost` if the instance has lost the election to the sender. */
   receive(now: number, advertisement: Advertisement): 'lost' | 'asserted' | undefined {
     if (this.#state === 'Backup') this.#receiveAsBackup(now, advertisement)
     if (this.#state === 'Active') return this.#receiveAsActive(now, advertisement)
     return undefined
   }
 
-  /**
-   * Handles a discarded packet for the VRID of the instance. A Backup's timer continues, the timer of an Active
-   * restarts.
-   */
+  /** Handles a discarded packet for the instance's VRID: restarts the timer of an Active, but not that of a Backup. */
   disturb(now: number): void {
     if (this.#state === 'Active') this.#timerAt = now + this.#period
   }
@@ -216,7 +213,7 @@ export class KeepalivedInstance {
 
   // Timers ------------------------------------------------------------------------------------------------------------
 
-  /** Handles an expired timer of the instance. Returns true if it would now be Active. */
+  /** Handles an expired timer of the instance. Returns true if the instance would now become Active. */
   expire(now: number): boolean {
     while ((this.#announcements[0]?.at ?? NEVER) <= now) this.#port.announce(this.#announcements.shift()?.copies ?? 0)
     const { refresh } = this.#settings
@@ -243,7 +240,7 @@ export class KeepalivedInstance {
     this.#refreshAt = refresh && now + refresh.every
   }
 
-  /** Makes the instance follow its sync group, which has lost. No member sends a packet. */
+  /** Makes the instance Backup because its sync group has lost the election. No member sends a packet. */
   follow(now: number): void {
     if (this.#state === 'Active') this.#port.setAddresses(false)
     if (this.#state === 'Active' || this.#state === 'Backup') this.#becomeBackup(now, this.#learned)
@@ -267,7 +264,7 @@ export class KeepalivedInstance {
     this.#port.enters(state, this.priority)
   }
 
-  /** Drops all planned announcements (VR-GARP-05). */
+  /** Cancels all planned announcements of the instance (VR-GARP-05). */
   #settle(): void {
     this.#timerAt = undefined
     this.#announcements = []

@@ -1,8 +1,8 @@
 /**
- * A simulated node that runs keepalived: its kernel, the VRRP process, and the parent process that watches it. This
- * file decides the effect of each fault on kernel and processes. No guardian removes addresses: after a kill the
- * addresses stay in the kernel until keepalived starts again. This file knows nothing about when a fault comes, and
- * which node answers.
+ * Models a node that runs keepalived: its kernel, the VRRP process, and the parent process that watches the VRRP
+ * process. Decided here: the effect of each fault on kernel and processes. No guardian removes addresses: after a kill
+ * the addresses stay in the kernel until keepalived starts again. Not known here: when a fault comes, and which node
+ * answers.
  */
 import { type Check, checksOf } from '../../config/checks.ts'
 import type { Config } from '../../config/config.ts'
@@ -16,14 +16,17 @@ import type { Carried } from '../wire.ts'
 import { KeepalivedDaemon } from './keepalived-daemon.ts'
 import type { Vrrp } from './keepalived-packets.ts'
 
-/** Milliseconds from the arrival of a packet until the process runs. */
+/** Milliseconds from the arrival of a packet until the VRRP process runs. */
 const WAKES = 0.05
-/** Milliseconds until the parent process has started a dead VRRP process again. */
+/** Milliseconds after which the parent process has started a dead VRRP process again. */
 const RESPAWNS = 40
 /** Number of packets that a default receive buffer holds. */
 const MOST_QUEUED = 256
 
-/** Returns the check as keepalived runs it, which ignores init_fail (VR-TRK-05, SX-SC06). */
+/**
+ * Returns the check as keepalived runs it: the state is unknown before the first result, and init_fail has no effect
+ * (VR-TRK-05, SX-SC06).
+ */
 function fromFirstResult(check: Check): Check {
   if (check.kind === 'combination') return check
   const { spec } = check
@@ -46,11 +49,11 @@ export class KeepalivedNode extends Machine {
   #serviceIsWell = true
   readonly #failing = new Set<string>()
   #life: Life | undefined
-  /** State of the parent process. */
+  /** State of the parent process; `undefined`: the parent process does not run. */
   #parent: 'runs' | 'frozen' | undefined
   #frozen = false
   #polling = false
-  /** True if a stopped process has a pending signal to end. */
+  /** True if the VRRP process has received SIGTERM while it was stopped (SIGSTOP). */
   #isEnding = false
   #startsAgain = false
 
@@ -77,7 +80,7 @@ export class KeepalivedNode extends Machine {
 
   // Start and end --------------------------------------------------------------------------------------------------
 
-  /** Starts keepalived. If a former keepalived is still stopping, starts after its end. */
+  /** Starts keepalived. If an earlier keepalived on this node is still stopping, the start happens after its end. */
   start(): void {
     this.#startsAgain = this.#isEnding
     if (this.#life !== undefined || this.#parent !== undefined || !this.powered) return
@@ -130,14 +133,14 @@ export class KeepalivedNode extends Machine {
     return { interfaces: [{ name: this.#context.interfaceName, mtu: 1500, addresses }] }
   }
 
-  /** Sends SIGTERM to keepalived, which sends priority 0 and removes the addresses immediately. */
+  /** Handles SIGTERM: sends priority 0 and removes the addresses immediately. */
   terminate(): void {
     if (this.#parent === undefined) return
     this.#isEnding = true
     if (this.#parent === 'runs') this.#leave()
   }
 
-  /** Ends a process that was ordered to end and that runs. */
+  /** Ends the VRRP process if it has been ordered to end and is not stopped. */
   #leave(): void {
     const life = this.#life
     if (!this.#isEnding || this.#frozen) return
@@ -160,7 +163,7 @@ export class KeepalivedNode extends Machine {
     if (this.#parent === 'runs' && this.#life === undefined) this.#startChild()
   }
 
-  /** Kills keepalived's parent process. The kernel notifies the VRRP process, which leaves. */
+  /** Kills the parent process. The kernel then notifies the VRRP process, which ends itself. */
   killGuardian(): void {
     if (this.#parent === undefined) return
     this.#context.note(this.name, 'its parent process is killed')
@@ -217,7 +220,7 @@ export class KeepalivedNode extends Machine {
 
   // Orders ---------------------------------------------------------------------------------------------------------
 
-  /** Sends SIGHUP to keepalived, which reads its file again. */
+  /** Makes keepalived read its new configuration (SIGHUP). */
   reload(config: Config): void {
     this.#config = config
     const life = this.#life
@@ -226,10 +229,10 @@ export class KeepalivedNode extends Machine {
     this.#arm(life)
   }
 
-  /** Does nothing, because keepalived has no order to yield. */
+  /** Does nothing: keepalived has no order to yield. */
   yield(): void {}
 
-  /** Sets whether services are up. keepalived's scripts notice the change at their next run. */
+  /** Sets whether services work. keepalived's check scripts notice the change at their next run. */
   setService(isWell: boolean, checks?: readonly string[]): void {
     if (checks === undefined) this.#serviceIsWell = isWell
     for (const check of checks ?? []) {
@@ -249,7 +252,7 @@ export class KeepalivedNode extends Machine {
     })
   }
 
-  /** Reads waiting packets first, before any timer. */
+  /** Runs the process's loop once: first reads the packets that wait, then handles timers. */
   #turn(): void {
     const life = this.#life
     if (life === undefined || this.#frozen) return
@@ -262,8 +265,8 @@ export class KeepalivedNode extends Machine {
   }
 
   /**
-   * Sets the alarm in whole microseconds and never early. An early alarm would find nothing due, and be set for the
-   * same time again.
+   * Sets the alarm in whole microseconds and never too early. After an early alarm no timer would be due, and the alarm
+   * would be set for the same time again.
    */
   #arm(life: Life): void {
     life.alarm?.()

@@ -1,6 +1,6 @@
 /**
- * Builds the advertisements of a keepalived node, and decides which advertisements of other routers it accepts. The
- * model discards the same packets as keepalived 2.2.7 (docs/interop.md). Pure.
+ * Builds the advertisements of a keepalived node, and decides which advertisements of other routers the node accepts.
+ * The model discards the same packets as keepalived 2.2.7 (docs/interop.md). Pure.
  */
 import type { ResolvedRouter } from '../../config/resolve.ts'
 import {
@@ -17,21 +17,27 @@ import type { Carried } from '../wire.ts'
 import type { Advertisement } from './keepalived-instance.ts'
 
 export type Vrrp = Extract<Carried, { readonly kind: 'vrrp' }>
-/** What keepalived does with a received packet. `elsewhere`: the packet is for another instance. */
+/**
+ * Result for a received packet: an accepted advertisement, `discarded`, or `elsewhere` for a packet of another
+ * instance.
+ */
 export type Judged = Advertisement | 'discarded' | 'elsewhere'
 
-/** Hop limit of keepalived's IPv6 unicast packets, the default of the kernel. */
+/** Hop limit of IPv6 unicast packets from keepalived, which is the kernel's default. */
 const UNICAST_HOPS = 64
 const TTL = 255
 
 export type Speaker = Pick<ResolvedRouter, 'parameters'> & {
-  /** True with v3_checksum_as_v2: the instance sends the checksum without pseudo-header, and verifies no checksum. */
+  /**
+   * True with keepalived's v3_checksum_as_v2: the instance sends the checksum without pseudo-header, and verifies no
+   * checksum.
+   */
   readonly messageOnly: boolean
-  /** True with check_unicast_src: only packets of listed peers are accepted. */
+  /** True with keepalived's check_unicast_src: the instance accepts advertisements only from its listed peers. */
   readonly onlyListed: boolean
 }
 
-/** Returns one packet for each destination. */
+/** Returns one advertisement for each destination of the instance. */
 export function advertisementsOf({ messageOnly, parameters }: Speaker, priority: number): readonly Vrrp[] {
   const { advertisementInterval: interval, authentication, family, primaryAddress: source } = parameters
   const { transport, version, vrid } = parameters
@@ -76,8 +82,8 @@ function isAuthentic(
 }
 
 /**
- * keepalived 2.2.7 requires the same number of addresses, and each of its own addresses. Version 2.4.3 logs a
- * difference and accepts the packet (docs/interop.md).
+ * Returns true if keepalived 2.2.7 accepts the address list of a packet: the same number of addresses as its own, and
+ * each of its own addresses. Version 2.4.3 logs a difference and accepts the packet (docs/interop.md).
  */
 const sameList = (heard: readonly Address[], own: readonly Address[]): boolean =>
   heard.length === own.length && own.every((each) => heard.includes(each))

@@ -1,6 +1,6 @@
 /**
- * The worker's checks on a simulated node: the daemon's own rules and schedule (src/healthcheck) on virtual time,
- * against services that are up or down. This file decides how long a run of a check takes.
+ * Runs the health checks of a worker on a simulated node: the daemon's own rules and schedule (src/healthcheck) on
+ * virtual time. The checked services are up or down. Decided here: how long a run of a check takes.
  */
 import type { CheckPort, CheckPortNews } from '../../daemon/ports.ts'
 import type { CheckSpec } from '../../healthcheck/check.ts'
@@ -14,7 +14,7 @@ import type { Cancel } from '../virtual-time.ts'
 import type { LocalClock, Timers } from './local-clock.ts'
 
 const LATENCY = 2
-/** Milliseconds between two reports, which show that the simulated worker lives. */
+/** Milliseconds between two reports of the simulated worker, which show the engine that the worker lives. */
 const BEAT = 1_000
 
 type Run = {
@@ -30,9 +30,9 @@ export type ChecksContext = {
   readonly clock: LocalClock
   readonly timers: Timers
   readonly chance: Chance
-  /** Tells whether the target of this check is up. */
+  /** Returns true if the service that this check checks is up. */
   readonly isWell: (check: string) => boolean
-  /** Posts a message to the event loop of the engine. */
+  /** Adds a message to the event loop of the engine. */
   readonly post: (act: () => void) => void
 }
 
@@ -103,7 +103,7 @@ export class Checks implements CheckPort {
     else this.#context.timers.after(within, finish)
   }
 
-  /** Runs the checks now, because the connection to a service has ended. */
+  /** Runs the checks immediately, because an idle connection to a service has ended. */
   prompt(): void {
     for (const run of this.#runs.values()) {
       run.schedule = promptRun(run.schedule, run.spec.cadence.fastInterval, this.#context.clock.now())

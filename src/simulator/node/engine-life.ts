@@ -1,6 +1,6 @@
 /**
- * One run of the engine on a simulated node: the product's own (src/daemon) behind simulated ports. `node.ts` decides
- * when it begins, when it has the CPU, and how it ends.
+ * Runs the engine of a simulated node once, from its start to its end. The engine is the product's own (src/daemon),
+ * behind simulated ports. `node.ts` decides when the run begins, when the engine has the CPU, and how the run ends.
  */
 import type { Config } from '../../config/config.ts'
 import type { AddressMemory } from '../../daemon/addresses/ledger.ts'
@@ -16,12 +16,12 @@ import { type LocalClock, Timers } from './local-clock.ts'
 import type { MachineContext } from './machine.ts'
 import { Sockets } from './sockets.ts'
 
-/** Safety nets that a node lacks, so that a test can show that each is needed. */
+/** Safety nets that a test takes away from a node, to show that each is needed. */
 export type Without = 'guardian' | 'lifetime' | 'drain' | 'absence'
 
 export type NodeContext = MachineContext & {
   readonly without: Without | undefined
-  /** Returns the tape for each run of the engine on a node. */
+  /** Returns the tape that records a run of the engine on the node; `undefined`: the run is not recorded. */
   readonly tapeOf?: ((node: string) => Tape) | undefined
 }
 
@@ -46,9 +46,9 @@ export type LifeOptions = {
   readonly memory: AddressMemory
   readonly send: (carried: Carried) => void
   readonly isWell: (check: string) => boolean
-  /** Called when an input for the engine has arrived. */
+  /** Called when a packet, notification or message for the engine has arrived. */
   readonly wake: () => void
-  /** Runs `act` as one turn of the engine. */
+  /** Calls the function as one turn of the engine's event loop. */
   readonly turn: (act: () => void) => void
   readonly later: Later
 }
@@ -99,7 +99,7 @@ function daemonWith(
   return { daemon, orders: daemon }
 }
 
-/** Returns the port of the guardian, whose wake-ups arrive by the engine's event loop. */
+/** Returns the engine's port to the guardian. The guardian's wake-ups reach the engine over its event loop. */
 function heardByTheLoop(guardian: Guardian, post: (act: () => void) => void): ReturnType<Guardian['port']> {
   const port = guardian.port()
   return {

@@ -1,7 +1,7 @@
 /**
- * A model of the guardian (native/guardian): words and cleanup plans of an engine, their deadlines, the renewal of
- * lifetimes, and the execution of plans. A simulated guardian may be stopped and killed, too. A full channel and a busy
- * word are not modelled.
+ * Models the guardian (native/guardian): the engine's words in shared memory, its cleanup plans and their deadlines,
+ * the renewal of address lifetimes, and the execution of plans. A simulated guardian may be stopped and killed, too. A
+ * full channel and a busy word are not modelled.
  */
 import type { CleanupPlan, GuardianPort } from '../../daemon/ports.ts'
 import { type Millis, millis } from '../../wire/units.ts'
@@ -18,7 +18,7 @@ export type GuardianContext = {
   readonly kernel: Kernel
   readonly send: (carried: Carried) => void
   readonly note: (text: string) => void
-  /** False: the guardian renews lifetimes, and executes no plan. */
+  /** True if the guardian executes cleanup plans. False: the guardian only renews address lifetimes. */
   readonly executes: boolean
 }
 
@@ -62,27 +62,27 @@ export class Guardian {
     return this.#alive && this.#stoppedAt === undefined
   }
 
-  /** Kills the guardian. A running engine notices its death. */
+  /** Kills the guardian. A running engine notices the death. */
   kill(): void {
     this.#alive = false
     this.#context.timers.clear()
     this.#onCall()
   }
 
-  /** Wakes the engine after a suspension, with its next beat. */
+  /** Wakes the engine after a suspension of the machine, with the guardian's next beat. `wait`: ms until that beat. */
   callAfterSleep(wait: number): void {
     if (this.#alive) this.#context.timers.after(wait, () => this.#onCall())
   }
 
-  /** Ends the guardian with its engine, whose plans it has executed. */
+  /** Ends the guardian after it has executed the cleanup plans of an engine that has ended. */
   leave(): void {
     this.#alive = false
     this.#context.timers.clear()
   }
 
   /**
-   * Executes all plans: addresses of all units first, then packets. A unit that had stepped down sends no second
-   * priority 0.
+   * Executes the cleanup plans of all units, because the engine has ended: first removes the addresses of all units,
+   * then sends packets. A unit that had left already sends no second priority 0.
    */
   engineGone(): void {
     if (!this.#alive || !this.#context.executes) return this.leave()
@@ -156,7 +156,10 @@ export class Guardian {
     return millis(this.#stoppedAt === undefined ? 0 : now - this.#stoppedAt)
   }
 
-  /** If a deadline has moved away, the guardian looks at its plan once without effect. */
+  /**
+   * Plans the guardian's next look at the cleanup plan. If a deadline has been moved to a later time, the look has no
+   * effect.
+   */
   #setLook(): void {
     this.#look?.()
     this.#look = undefined

@@ -1,7 +1,7 @@
 /**
- * The kernel of a node as its daemon and its LAN see it. The kernel has one interface, addresses with lifetimes and
- * queued notifications. It answers ARP and Neighbor Discovery for every installed address, whether a daemon runs or
- * not.
+ * Models the kernel of a node, as its daemon and its LAN see the kernel. The kernel has one interface, addresses with
+ * lifetimes, and queued notifications. It answers ARP and Neighbor Discovery for every installed address, whether a
+ * daemon runs or not.
  */
 import { arpRequest, readArp } from '../../arp/arp-packet.ts'
 import { icmpv6Frame } from '../../arp/icmpv6-frame.ts'
@@ -24,22 +24,25 @@ export const INDEX = 2
 const ARP_REPLY = 2
 const SOLICITATION = 135
 const ADVERTISEMENT = 136
-/** Flags of a Neighbor Advertisement: solicited, override (RFC 4861 §4.4). */
+/** Flags of a Neighbor Advertisement that answers: Solicited and Override (RFC 4861 §4.4). */
 const ANSWER = 0x60
-/** Milliseconds of the coarse timer by which Linux looks for expired addresses (docs/adr/0015). */
+/**
+ * Milliseconds between two moments at which Linux removes expired addresses, because its timer is coarse
+ * (docs/adr/0015).
+ */
 const COARSE = 100
 
 type Installed = { readonly present: PresentAddress; end: Cancel | undefined }
 
 export type KernelContext = {
-  /** Name of the only interface of the simulated node. */
+  /** Name of the only network interface of the node. */
   readonly interfaceName: string
   readonly timers: Timers
-  /** True if the simulated kernel removes addresses whose lifetime has ended. */
+  /** True if addresses disappear at the end of their lifetime. */
   readonly expires: boolean
-  /** Sends a frame of the kernel itself. */
+  /** Sends a frame of the kernel itself, such as an ARP reply. */
   readonly send: (frame: Uint8Array) => void
-  /** Called when a notification for the daemon waits. */
+  /** Called when a notification for the daemon has been queued. */
   readonly onNews: () => void
   /** Called when the set of installed addresses may have changed. */
   readonly onChange: () => void
@@ -54,7 +57,7 @@ export class Kernel {
   #link: Link
   #news: NetworkEvent[] = []
   #deliver: ((event: NetworkEvent) => void) | undefined
-  /** True while a monitor socket is open. Notifications before its first read are queued for it. */
+  /** True while the daemon has a monitor socket open. The kernel queues notifications for the daemon from then on. */
   #open = false
 
   constructor(mac: Mac, own: readonly PresentAddress[], context: KernelContext) {
@@ -83,7 +86,7 @@ export class Kernel {
     return [...this.#installed.values()].map(({ present }) => present)
   }
 
-  /** Handles RTM_NEWADDR with REPLACE, which creates a missing address. Returns true if the address was missing. */
+  /** Installs an address, as RTM_NEWADDR with REPLACE does. Returns true if the address was not installed before. */
   put(wanted: WantedAddress, lifetime: number | undefined): boolean {
     const key = keyOf(wanted)
     const known = this.#installed.get(key)
@@ -104,7 +107,7 @@ export class Kernel {
     return known === undefined
   }
 
-  /** Removes an address. Returns false if it was missing. */
+  /** Removes an address. Returns false if the address was not installed. */
   remove(wanted: { readonly address: Address; readonly prefixLength: number }): boolean {
     const key = keyOf(wanted)
     const known = this.#installed.get(key)
@@ -116,7 +119,7 @@ export class Kernel {
     return true
   }
 
-  /** Drops the notifications for a monitor socket that was closed. */
+  /** Drops the queued notifications of a monitor socket that was closed. */
   forgetWatch(): void {
     this.#deliver = undefined
     this.#open = false
@@ -131,7 +134,7 @@ export class Kernel {
     for (let event = this.#news.shift(); event !== undefined; event = this.#news.shift()) this.#deliver?.(event)
   }
 
-  /** Answers an ARP or NDP question for an installed address. */
+  /** Answers a received ARP request or Neighbor Solicitation for an installed address. */
   answer(frame: Uint8Array): void {
     const arp = readArp(frame)
     if (arp !== undefined) {

@@ -1,29 +1,30 @@
 /**
- * The clock of one simulated node, and its timers. The clock may run fast or slow, stops while the machine stops, and
- * its wall clock may be stepped. The timers of a stopped process are held back, and fire first when the process
- * continues.
+ * Models the clock of one node and its timers. The clock may run fast or slow, and stops while the machine is stopped.
+ * Its wall clock may be set to another time. The timers of a stopped process do not fire until the process continues,
+ * and then fire first.
  */
 import { type Millis, millis } from '../../wire/units.ts'
 import type { Cancel, VirtualTime } from '../virtual-time.ts'
 
 /**
- * Start of a simulated clock in milliseconds. A clock that begins at 0 would hide deadlines that are counted from 0.
+ * Time in ms at which a node's clock begins. A clock that began at 0 would hide errors of deadlines that are counted
+ * from 0.
  */
 const ORIGIN = 50_000
-/** Start of the wall clock: 2026-01-01, in milliseconds since the epoch. */
+/** Wall clock time at the begin of a simulation: 2026-01-01, in milliseconds since the epoch. */
 const EPOCH = 1_767_225_600_000
 
 export class LocalClock {
   readonly #time: VirtualTime
   readonly #rate: number
-  /** Virtual milliseconds for which the node stood still without noticing it. */
+  /** Virtual milliseconds for which the machine was stopped without a trace in its clock (by a hypervisor). */
   #stood = 0
   #stoodSince: number | undefined
-  /** CLOCK_BOOTTIME minus CLOCK_MONOTONIC of the node, in milliseconds. */
+  /** Milliseconds of suspension: CLOCK_BOOTTIME minus CLOCK_MONOTONIC. */
   #asleep = 0
   #wallOffset = EPOCH
 
-  /** Creates the clock of a simulated node. `rate`: 1 = the clock is right. */
+  /** Creates the clock. `rate`: speed of the clock; 1 is the right speed. */
   constructor(time: VirtualTime, rate: number) {
     this.#time = time
     this.#rate = rate
@@ -45,7 +46,7 @@ export class LocalClock {
     this.#wallOffset += by
   }
 
-  /** Returns the virtual milliseconds from now until `at`. */
+  /** Returns the virtual milliseconds from now until the clock shows `at`. */
   until(at: number): number {
     return Math.max(0, (at - this.now()) / this.#rate)
   }
@@ -55,8 +56,8 @@ export class LocalClock {
   }
 
   /**
-   * Continues after the machine stood still. `noticed`: the kernel knows the duration (suspend); with a hypervisor the
-   * kernel does not.
+   * Continues the clock after the machine was stopped. `noticed`: the kernel knows for how long (suspend). After a stop
+   * by a hypervisor, the kernel does not know that.
    */
   goOn(noticed: boolean): void {
     if (this.#stoodSince === undefined) return
@@ -73,11 +74,11 @@ export class LocalClock {
 
 type Timer = { readonly at: number; readonly act: () => void; cancel: Cancel; readonly order: number }
 
-/** Timers of one process, or of a kernel. */
+/** Timers of one process, or of the kernel. */
 export class Timers {
   readonly #time: VirtualTime
   readonly #clock: LocalClock
-  /** Returns by how many milliseconds a timer fires late. */
+  /** Returns by how many milliseconds the next timer fires too late. */
   readonly #late: () => number
   readonly #set = new Set<Timer>()
   #order = 0
@@ -89,7 +90,7 @@ export class Timers {
     this.#late = late
   }
 
-  /** Calls `act` after this time by the node's clock. */
+  /** Calls `act` after `wait` ms of the node's clock. Returns the function that cancels the timer. */
   after(wait: number, act: () => void): Cancel {
     const timer: Timer = { at: this.#clock.now() + wait, act, cancel: () => {}, order: this.#order++ }
     this.#set.add(timer)
@@ -100,13 +101,13 @@ export class Timers {
     }
   }
 
-  /** Holds back all timers of the process from now on. */
+  /** Stops all timers of the process: from now on none of them fires. */
   hold(): void {
     this.#held = true
     for (const timer of this.#set) timer.cancel()
   }
 
-  /** Fires the timers that are due, in order. The other timers continue. */
+  /** Fires the timers that became due during the stop, in order. All other timers continue. */
   release(): void {
     this.#held = false
     const now = this.#clock.now()

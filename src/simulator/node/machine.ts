@@ -1,7 +1,7 @@
 /**
- * A node of a simulation without its daemon: its clock, its kernel, its power and its place on the LAN. This file
- * decides what remains on the node after its processes ended, and that a stopped machine receives nothing. This file
- * knows nothing about which daemon runs on the node.
+ * Models a node without its daemon: its clock, its kernel, its power and its station on the LAN. Decided here: what
+ * remains on the node after its processes have ended. A stopped machine receives nothing. Not known here: which daemon
+ * runs on the node.
  */
 import type { Config } from '../../config/config.ts'
 import type { PresentAddress } from '../../daemon/ports.ts'
@@ -12,16 +12,16 @@ import type { Carried, Station, Wire } from '../wire.ts'
 import { Kernel, macOf } from './kernel.ts'
 import { LocalClock, Timers } from './local-clock.ts'
 
-/** Milliseconds until a supervisor has started an ended process again. */
+/** Milliseconds after which a service manager has started an ended daemon again. */
 export const STARTS = 150
 
 export type MachineContext = {
   readonly time: VirtualTime
   readonly wire: Wire
   readonly chance: Chance
-  /** Largest lateness of a timer in milliseconds. */
+  /** Longest time in ms by which a timer fires too late. */
   readonly lateness: number
-  /** Rate of the node's clock; 1 = right. */
+  /** Speed of the node's clock; 1 is the right speed. */
   readonly rate: number
   readonly interfaceName: string
   readonly own: readonly PresentAddress[]
@@ -31,12 +31,12 @@ export type MachineContext = {
   readonly onChange: () => void
 }
 
-/** Current state of a router. */
+/** State of a virtual router at this moment. */
 export type RouterStatus = {
   readonly router: string
-  /** State of a router with RFC 9568's name. */
+  /** Name of the router's state in RFC 9568. */
   readonly state: string
-  /** Effective priority of the virtual router. */
+  /** Effective priority of the router. */
   readonly priority: number
   readonly addresses: readonly string[]
   readonly faults: readonly string[]
@@ -53,7 +53,7 @@ export abstract class Machine implements Station {
   #powered = true
   #halted = false
 
-  /** Creates a node. `expires`: the kernel removes addresses whose lifetime has ended. */
+  /** Creates the machine. `expires`: addresses disappear from the kernel at the end of their lifetime. */
   constructor(name: string, position: number, context: MachineContext, expires: boolean) {
     this.name = name
     this.position = position
@@ -116,7 +116,8 @@ export abstract class Machine implements Station {
   }
 
   /**
-   * Stops the whole machine. `noticed`: its kernel knows the duration (suspend); otherwise a hypervisor has stopped it.
+   * Stops the whole machine. `noticed`: its kernel knows for how long (suspend). Otherwise a hypervisor stops the
+   * machine.
    */
   stand(): void {
     this.#context.note(this.name, 'stands still')
@@ -143,16 +144,16 @@ export abstract class Machine implements Station {
   }
 
   abstract get config(): Config
-  /** Returns the states of the routers; `undefined` if no process runs that could answer. */
+  /** Returns the states of the node's virtual routers; `undefined` if no process runs that could report them. */
   abstract routerStatus(): readonly RouterStatus[] | undefined
 
-  /** Starts the daemon as a service manager does, unless it runs. */
+  /** Starts the daemon as a service manager does, unless the daemon runs already. */
   abstract start(): void
-  /** SIGTERM. */
+  /** Sends SIGTERM to the daemon. */
   abstract terminate(): void
-  /** SIGKILL of the process that elects. */
+  /** Sends SIGKILL to the process that runs the VRRP election. */
   abstract killEngine(): void
-  /** SIGKILL of the process that watches the electing process. */
+  /** Sends SIGKILL to the process that watches the process with the VRRP election. */
   abstract killGuardian(): void
   abstract killBoth(): void
   abstract freezeEngine(): void
@@ -161,15 +162,15 @@ export abstract class Machine implements Station {
   abstract thawGuardian(): void
   abstract reload(config: Config): void
   abstract yield(ms: number): void
-  /** Sets whether the targets of the named checks are up; without names, the targets of all checks. */
+  /** Sets whether the services of the named checks are up; without names, the services of all checks. */
   abstract setService(isWell: boolean, checks?: readonly string[]): void
 
-  /** Called with a packet for the processes of the node. */
+  /** Called with a packet that has arrived for the node's processes. */
   protected abstract hear(carried: Carried): void
-  /** Called when the kernel has a notification. */
+  /** Called when the kernel has queued a notification for the node's processes. */
   protected abstract wake(): void
-  /** Removes the processes of the node with their memory. */
+  /** Removes the processes of the node together with their memory. */
   protected abstract vanish(): void
-  /** Called when the processes of the node continue after a suspension. */
+  /** Called when the processes of the node continue after a suspension of the machine. */
   protected noticeSleep(): void {}
 }

@@ -1,7 +1,7 @@
 /**
- * One node of a simulation: a kernel, a guardian and an engine, which is the product's own (src/daemon) behind
- * simulated ports. This file decides the effect of each fault on kernel, guardian and engine. An exception of the
- * engine is a defect. This file knows nothing about when a fault comes, and which node answers.
+ * Models one node that runs holdfast: a kernel, a guardian and an engine. The engine is the product's own (src/daemon),
+ * behind simulated ports. Decided here: the effect of each fault on kernel, guardian and engine. If the engine throws,
+ * that is a defect. Not known here: when a fault comes, and which node answers.
  */
 import type { Config } from '../../config/config.ts'
 import type { LedgerEntry } from '../../daemon/addresses/ledger.ts'
@@ -12,11 +12,11 @@ import { Guardian } from './guardian.ts'
 import { Timers } from './local-clock.ts'
 import { Machine, type RouterStatus, STARTS } from './machine.ts'
 
-/** Milliseconds from an event until the engine runs. */
+/** Milliseconds from the arrival of a packet or message until the engine runs. */
 const WAKES = 0.02
-/** Milliseconds from the end of a process until its watcher runs. */
+/** Milliseconds from the end of a process until the process that watches it runs. */
 const NOTICED = 0.3
-/** Milliseconds between two beats, as in native/guardian/heartbeat.h. */
+/** Milliseconds between two beats of the guardian, as in native/guardian/heartbeat.h. */
 const BEAT = 250
 
 export class SimulatedNode extends Machine {
@@ -30,7 +30,7 @@ export class SimulatedNode extends Machine {
   #polling = false
   #startsAgain = false
   #tell: (() => void) | undefined
-  /** Content of the ledger (list of installed VIPs) in the node's run directory. */
+  /** Entries of the ledger file in the run directory, which outlives the engine. */
   #memory: readonly LedgerEntry[] = []
 
   constructor(name: string, position: number, context: NodeContext) {
@@ -60,8 +60,8 @@ export class SimulatedNode extends Machine {
   // Start and end --------------------------------------------------------------------------------------------------
 
   /**
-   * Starts the daemon as a service manager does, unless it runs. If a former daemon is still stopping, starts the
-   * daemon after its end.
+   * Starts the daemon as a service manager does, unless the daemon runs. If an earlier daemon is still stopping, the
+   * start happens after its end.
    */
   start(): void {
     if (this.#life?.leaving === true) this.#startsAgain = true
@@ -95,7 +95,7 @@ export class SimulatedNode extends Machine {
     this.#turn(() => life.orders.start())
   }
 
-  /** Sends SIGTERM to the engine, which stops in good order. */
+  /** Sends SIGTERM to the engine. */
   terminate(): void {
     const life = this.#life
     if (life === undefined || this.#frozen) return
@@ -103,7 +103,7 @@ export class SimulatedNode extends Machine {
     this.#turn(() => void life.orders.stop())
   }
 
-  /** Sends SIGKILL to the engine. Its guardian notices the death. */
+  /** Sends SIGKILL to the engine. Its guardian notices that. */
   killEngine(): void {
     if (this.#life === undefined) return
     this.#context.note(this.name, 'its engine is killed')
@@ -112,13 +112,15 @@ export class SimulatedNode extends Machine {
     this.#context.time.after(NOTICED, () => guardian?.engineGone())
   }
 
-  /** Sends SIGKILL to the guardian. The engine notices the death and leaves. */
+  /** Sends SIGKILL to the guardian. The engine notices that and leaves. */
   killGuardian(): void {
     this.#context.note(this.name, 'its guardian is killed')
     this.#guardian?.kill()
   }
 
-  /** Sends SIGKILL to engine and guardian. The kernel goes on answering until the lifetime of the addresses ends. */
+  /**
+   * Sends SIGKILL to engine and guardian. The kernel continues to answer for the addresses until their lifetime ends.
+   */
   killBoth(): void {
     this.#context.note(this.name, 'engine and guardian are killed')
     this.#guardian?.leave()
@@ -185,7 +187,7 @@ export class SimulatedNode extends Machine {
     })
   }
 
-  /** Sets whether the targets of the named checks are up; without names, the targets of all checks. */
+  /** Sets whether the services of the named checks are up; without names, the services of all checks. */
   setService(isWell: boolean, checks?: readonly string[]): void {
     if (checks === undefined) this.#serviceIsWell = isWell
     for (const check of checks ?? []) {
@@ -244,7 +246,7 @@ export class SimulatedNode extends Machine {
     if (this.#startsAgain) this.#context.time.after(STARTS, () => this.start())
   }
 
-  /** True while the engine runs and can be asked. */
+  /** True while the engine runs and is not stopped, so that it can report its status. */
   get runs(): boolean {
     return this.#life !== undefined && !this.#frozen
   }

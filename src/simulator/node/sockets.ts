@@ -1,6 +1,6 @@
 /**
- * The sockets of a daemon on a simulated node: queues with the kernel's time stamps, dated as the real backend dates
- * them. This file decides which packets a socket receives.
+ * Models the sockets of a daemon on a node: queues of packets with the kernel's time stamps, which are converted as the
+ * product's socket code converts them. Decided here: which packets a socket receives.
  */
 import { isAnswerTo } from '../../arp/probe.ts'
 import type {
@@ -21,9 +21,9 @@ import { ipv4Packet } from '../ipv4-packet.ts'
 import type { Carried } from '../wire.ts'
 import type { LocalClock } from './local-clock.ts'
 
-/** Number of packets that one recvmmsg call reads. */
+/** Largest number of packets that one recvmmsg call returns. */
 const BATCH = 128
-/** Number of packets that 4 MiB hold, some 16 times a default buffer. */
+/** Number of packets that a receive buffer of 4 MiB holds, some 16 times the default. */
 const MOST_QUEUED = 4_096
 const DOWN: Failure = {
   code: 'ENETDOWN',
@@ -60,7 +60,7 @@ export class Sockets {
     this.#context = context
   }
 
-  /** Closes the sockets of a process that is gone. */
+  /** Closes all sockets, because the process has ended. */
   closeAll(): void {
     this.#advertisements.clear()
     this.#frames.clear()
@@ -77,7 +77,7 @@ export class Sockets {
     return false
   }
 
-  /** Delivers the queued packets, in one turn of the event loop. */
+  /** Delivers all queued packets to the daemon, in one turn of its event loop. */
   poll(): void {
     for (const { queue, options } of [...this.#advertisements]) if (queue.length > 0) options.onReadable()
     for (const socket of [...this.#frames]) {

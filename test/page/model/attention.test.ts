@@ -1,4 +1,4 @@
-/** The attention list of the page, from the reports of several nodes. */
+/** Tests the list of problems on the status page, which the page derives from the reports of several nodes. */
 import { expect, test } from 'vitest'
 import { remarksOn } from '../../../src/http/page/attention.js'
 import { groupsOf } from '../../../src/http/page/cluster.js'
@@ -6,7 +6,7 @@ import type { Node } from '../../../src/http/page/memory.js'
 import { FakeWorld } from '../../unit/daemon/fake-world.ts'
 import { NOW, node, router, withCheck } from './nodes.ts'
 
-/** Lines about checks and faults. */
+/** Returns only the lines of that list that concern health checks and faults. */
 const remarks = (nodes: readonly Node[]): string[] =>
   remarksOn(new FakeWorld().start().daemon.snapshot(), nodes, groupsOf(nodes), NOW)
     .map(({ tone, words }) => `${tone}: ${words}`)

@@ -1,4 +1,7 @@
-/** Holders of an address, as the page derives them from reports of several nodes at different moments. */
+/**
+ * Tests which node the status page shows as the holder of an address. The page derives this from reports of several
+ * nodes, taken at different moments.
+ */
 import { expect, test } from 'vitest'
 import type { JournalEvent } from '../../../src/events/event.ts'
 import { groupsOf, storyOf } from '../../../src/http/page/cluster.js'
@@ -105,7 +108,7 @@ test('an older report of the previous Active does not make two holders', () => {
 
 test('a difference of clocks does not make a report newer', () => {
   const before = node('a', [active()], { takenMsAgo: 2_000 })
-  // Its clock is 5 s behind: by the clock of the page it became Active half a second ago.
+  // The clock of node b is 5 s behind. By the clock of the status page, node b became Active half a second ago.
   const after = node('b', [active({ since: ago(5_500), source: '10.0.0.12' })], { offsetMs: -5_000, takenMsAgo: 5_000 })
   expect(told([before, after])).toMatch(/^good: b holds/)
 })

@@ -1,4 +1,4 @@
-/** The page's memory of the nodes' reports, and the parts that a new answer replaces. */
+/** Tests how the status page stores the reports of the nodes, and which parts of a report a new answer replaces. */
 import { expect, test } from 'vitest'
 import { Memory } from '../../../src/http/page/memory.js'
 import { FakeWorld } from '../../unit/daemon/fake-world.ts'

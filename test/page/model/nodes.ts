@@ -1,10 +1,10 @@
-/** Nodes in the memory of a page, for tests of the page's conclusions. */
+/** Builds stored reports of nodes, for tests of the conclusions that the status page draws from them. */
 
 import type { JournalEvent } from '../../../src/events/event.ts'
 import type { Node } from '../../../src/http/page/memory.js'
 import type { PeerRouter, PeerStatus } from '../../../src/http/peers/peer-status.ts'
 
-/** The present in ms since the epoch; all other times are relative to it. */
+/** Present time of these tests in ms since the epoch. All other times are relative to it. */
 export const NOW = Date.parse('2026-11-22T12:00:00.000Z')
 export const ago = (ms: number): string => new Date(NOW - ms).toISOString()
 export const VIP = '10.0.0.200'
@@ -42,7 +42,7 @@ export function node(
   }
 }
 
-/** Returns the node with the check `web` of its router `api`. */
+/** Returns the node with a health check `web` of its virtual router `api`. */
 export function withCheck(
   node: Node,
   result: 'up' | 'down',
@@ -53,7 +53,7 @@ export function withCheck(
   return node.status === null ? node : { ...node, status: { ...node.status, healthchecks: [web] } }
 }
 
-/** Returns a transition of `api`, a given time ago. */
+/** Returns a state transition of the virtual router `api`, a given time before the present. */
 export function transition(
   seq: number,
   msAgo: number,

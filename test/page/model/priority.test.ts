@@ -1,4 +1,7 @@
-/** An effective priority as its parts, and the consequence of each part's absence. */
+/**
+ * Tests how the status page splits an effective priority into its parts, and which node would win without one of the
+ * parts.
+ */
 import { expect, test } from 'vitest'
 import { groupsOf } from '../../../src/http/page/cluster.js'
 import type { Node } from '../../../src/http/page/memory.js'

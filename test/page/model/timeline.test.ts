@@ -1,4 +1,7 @@
-/** States as spans of time, from a journal and from the page's own observations. */
+/**
+ * Tests the spans of time in which a router had one state, from a node's event journal and from the status page's own
+ * observations.
+ */
 import { expect, test } from 'vitest'
 import { inWindow, spansOf, windowOf } from '../../../src/http/page/timeline.js'
 import { ago, NOW, node, transition } from './nodes.ts'
