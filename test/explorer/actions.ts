@@ -1,7 +1,8 @@
 /**
- * Everything that can happen next in a world, each event as a line of text, and the worlds that follow. The state
- * machine is the real one, or a wrong one on trial. Around it is the part of the daemon that matters here. It first
- * checks whether it was absent, and reads its queue before a deadline ends.
+ * Computes everything that can happen next in a world of three nodes, each event as a line of text, and the world after
+ * each event. The state machine is the real one, or a wrong one that the explorer must find. Around the state machine
+ * is a small part of the daemon: it checks whether it was absent, and reads its receive queue before it handles a
+ * deadline.
  */
 import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event } from '../../src/vrrp/event.ts'
@@ -37,7 +38,7 @@ type OfNode = 'expire' | 'wake' | 'restart' | 'stall' | 'crash' | 'die' | 'prior
 export type Action =
   | { readonly kind: OfMessage; readonly from: Who; readonly to: Who }
   | { readonly kind: OfNode; readonly who: Who }
-  /** Half of the time until the next deadline, so that another event can happen in between. */
+  /** Half of the time until the next deadline passes, so that another event can happen in between. */
   | { readonly kind: 'wait' }
 
 export function beginning(setting: Setting, faults: number): World {
@@ -49,7 +50,10 @@ export function beginning(setting: Setting, faults: number): World {
   return { nodes: [node(a), node(b), node(c)], wire: [], cut: [], reigns: nobody, answers: nobody, faults }
 }
 
-/** Next deadline of the node, from now on; `undefined` without a deadline or while the node is stalled. */
+/**
+ * Returns the ms until the node's next deadline; `undefined` for a node without a deadline or while the node is
+ * stalled.
+ */
 export const dueOf = (node: Node): Millis | undefined => (isAwake(node) ? nextDeadline(node.state) : undefined)
 
 export function nextDue(world: World): number {
@@ -57,9 +61,11 @@ export function nextDue(world: World): number {
 }
 
 const isClaim = ({ said: { kind } }: Pick<Message, 'said'>): boolean => kind === 'claim'
-/** Action of a message that arrives. */
+/** Returns the kind of action with which the message arrives. */
 export const arrivalOf = (message: Message): 'deliver' | 'claim' => (isClaim(message) ? 'claim' : 'deliver')
-/** Position in the order of the wire: messages of the same rank stand one behind the other. */
+/**
+ * Returns the position of the message in the sorted wire. Messages with the same position stay in the order of sending.
+ */
 const rankOf = (message: Pick<Message, 'from' | 'to' | 'said'>): number =>
   2 * placeOf(message) + Number(isClaim(message))
 
@@ -68,7 +74,10 @@ function isOverdue({ queue }: Node, { interval, longestQueue }: Setting): boolea
   return queue.length >= longestQueue || (oldest !== undefined && 0 - oldest.receivedAt >= LONGEST_WAIT * interval)
 }
 
-/** Returns the first message of each pair, and its first claim, which another socket of the receiver reads. */
+/**
+ * Returns the messages that can arrive next: for each pair of nodes, the oldest message and the oldest claim. Claims
+ * are separate, because another socket receives them.
+ */
 function arrivals({ wire }: World): Message[] {
   return wire.filter((one, i) => {
     const before = wire[i - 1]
@@ -76,7 +85,9 @@ function arrivals({ wire }: World): Message[] {
   })
 }
 
-/** Returns every action that can happen; faults only while some are left. */
+/**
+ * Returns every action that can happen next in the world. Faults are among them only while the world has faults left.
+ */
 export function possible(world: World, setting: Setting): Action[] {
   const actions: Action[] = []
   const may = (kind: Setting['faults'][number]) => world.faults > 0 && setting.faults.includes(kind)
@@ -89,7 +100,7 @@ export function possible(world: World, setting: Setting): Action[] {
     if (may('delay')) actions.push({ kind: 'delay', from, to })
   }
   const next = nextDue(world)
-  // Actions without duration come before time passes.
+  // An action without duration comes before time passes.
   const overdue = world.nodes.some((node) => isOverdue(node, setting))
   const passes = arriving.every(isClaim) && next > 0 && next < Number.POSITIVE_INFINITY && !overdue
   if (passes && may('wait')) actions.push({ kind: 'wait' })
@@ -111,7 +122,7 @@ export function possible(world: World, setting: Setting): Action[] {
     const due = dueOf(node)
     if (due !== undefined && due <= Math.max(next, 0) && (passes || due <= 0)) actions.push({ kind: 'expire', who })
     if (may('crash')) actions.push({ kind: 'crash', who })
-    // For a node without the address this is the same as a crash.
+    // For a node without the address, `die` has the same effect as a crash.
     if (may('die') && node.holds) actions.push({ kind: 'die', who })
     if (stalled) continue
     if (may('stall')) actions.push({ kind: 'stall', who })
@@ -126,12 +137,15 @@ export function possible(world: World, setting: Setting): Action[] {
 const FREE: readonly Action['kind'][] = ['deliver', 'claim', 'expire', 'wake', 'mend', 'restart']
 export const isFault = ({ kind }: Action): boolean => !FREE.includes(kind)
 
-/** Returns the lowered priority, or the configured one after a lowered one or after the 1 of a yield. */
+/**
+ * Returns the priority to which a node changes: its lowered priority, or its configured one if the priority is lowered
+ * or 1 (a yield).
+ */
 function otherPriority({ lowered, priorities }: Setting, who: Who, priority: number): number {
   return priority === priorities[who] ? lowered[who] : priorities[who]
 }
 
-/** Returns the world after `action`, which has to be a possible one. */
+/** Returns the world after `action`, which must be one of the possible actions. */
 export function after(world: World, action: Action, setting: Setting, machine: Machine): World {
   const paid = isFault(action) ? { ...world, faults: world.faults - 1 } : world
   const next = happen(paid, action, setting, machine)
@@ -173,8 +187,8 @@ function happen(world: World, action: Action, setting: Setting, machine: Machine
     case 'crash':
       return gone(world, who)
     case 'die':
-      // The guardian takes the addresses off and sends priority 0 in the node's name. The daemon's guardian sends
-      // none for a router in its grace period, so this is more than can happen.
+      // The guardian removes the addresses and sends priority 0 in the node's name. For a router in its grace period
+      // the real guardian sends none, so the model allows more than can happen.
       return gone({ ...world, wire: sent(world, who, 0) }, who)
     case 'priority': {
       const priority = otherPriority(setting, who, node.priority)
@@ -198,7 +212,10 @@ function gone(world: World, who: Who): World {
   return { ...world, nodes: replaced(world, who, off), wire: world.wire.filter(({ to }) => to !== who) }
 }
 
-/** Moves the present of every node. Delayed messages can then arrive, and a claim that no node has read is lost. */
+/**
+ * Lets `ms` milliseconds pass for every node. Delayed messages can arrive after that. A claim that no node has read is
+ * lost.
+ */
 function elapse(world: World, ms: number, setting: Setting): World {
   if (ms === 0) return world
   const [a, b, c] = world.nodes
@@ -217,12 +234,15 @@ function expire(world: World, who: Who, setting: Setting, machine: Machine): Wor
   const { advertisementInterval, version } = setting.parameters(who, priority)
   const listens = state.name === 'Backup' || state.name === 'Leaving'
   const interval = state.name === 'Backup' ? state.activeAdverInterval : advertisementInterval
-  // The node slept longer than Active_Down_Interval (ground rule 2).
+  // The node was stalled for longer than its Active_Down_Interval (ground rule 2).
   const receptionLost = listens && late > activeDownInterval(priority, interval, version)
   return post(world, who, { kind: 'deadlineReached', receptionLost }, setting, machine)
 }
 
-/** Checks for an absence, then reads the queue, then handles the deadlines (ground rules 2 and 3). */
+/**
+ * Wakes a node: checks whether it was absent, then reads its receive queue, then handles its deadlines (ground rules 2
+ * and 3).
+ */
 function wake(world: World, who: Who, setting: Setting, machine: Machine): World {
   const node = world.nodes[who]
   let next: World = { ...world, nodes: replaced(world, who, { ...node, stalled: false, queue: [] }) }
@@ -254,7 +274,7 @@ function hear(world: World, who: Who, { from, said, receivedAt }: Queued, settin
   return post(world, who, { kind, address, heardAt: receivedAt }, setting, machine)
 }
 
-/** Runs one step of the state machine, and its effects in their order. */
+/** Runs one step of the node's state machine, and then its effects in their order. */
 function post(world: World, who: Who, event: Event, setting: Setting, machine: Machine): World {
   if (!world.nodes[who].running) return world
   const { node, says } = nodeStep(world.nodes[who], who, event, setting, machine)
@@ -272,7 +292,7 @@ function said(world: World, who: Who, effect: Effect, { claims }: Setting): Worl
       .reduce((wire, to) => queued(wire, who, to, { kind: 'claim' }), world.wire)
   }
   if (effect.kind !== 'probeAddresses') return world.wire
-  // Kernels answer, also for processes that are stalled.
+  // The kernel of a node also answers while the process of the node is stalled.
   const holders = EVERYBODY.filter(
     (other) => other !== who && world.nodes[other].holds && !world.cut.includes(placeOf({ from: other, to: who })),
   )
@@ -280,8 +300,8 @@ function said(world: World, who: Who, effect: Effect, { claims }: Setting): Worl
 }
 
 /**
- * Reports whether a claim matters to the node. It does not for a node without the address, which would have to become
- * Active and leave again first.
+ * Returns true if a claim has an effect on the node. A Backup without the address would have to become Active and leave
+ * again before a claim has an effect.
  */
 const minds = ({ state }: Node): boolean => state.name !== 'Backup' || state.stillAnswered !== undefined
 
@@ -293,7 +313,7 @@ function sent(world: World, from: Who, priority: number): World['wire'] {
   return receivers(world, from).reduce((wire, to) => queued(wire, from, to, what), world.wire)
 }
 
-/** Adds a message behind the last one of its rank. */
+/** Adds a message to the wire, behind all messages with the same position. */
 function queued(wire: World['wire'], from: Who, to: Who, what: Said): World['wire'] {
   const message: Message = { from, to, said: what, held: false }
   const index = wire.findIndex((one) => rankOf(one) > rankOf(message))

@@ -1,8 +1,8 @@
 /**
- * Deliveries that are tried in one order only, because every order leads to the same world (docs/adr/0055). When no
- * fault is left, a Backup that receives a message sends nothing, so no other node can notice the time of the delivery.
- * This file decides which deliveries these are. Each time it is checked that the node sent nothing. A state machine
- * that does send something ends the exploration.
+ * Finds deliveries of messages that the explorer tries in one order only, because every order leads to the same world
+ * (docs/adr/0055). When no fault is left, a Backup that receives a message sends nothing, so no other node can notice
+ * the time of the delivery. Decided here: which deliveries these are. Each such delivery is checked: if the node sends
+ * anything, the exploration ends with an error.
  */
 import { isOwner } from '../../src/vrrp/parameters.ts'
 import { type Action, after, describe, nextDue } from './actions.ts'
@@ -10,8 +10,8 @@ import type { Machine } from './node-step.ts'
 import { EVERYBODY, type Setting, type World } from './world.ts'
 
 /**
- * Returns the next action if every other possible one can wait for it; `undefined` if every possible action has to be
- * tried.
+ * Returns the next action if every other possible action can wait for it; `undefined` if every possible action has to
+ * be tried.
  */
 export function soleDelivery(world: World, setting: Setting): Action | undefined {
   const { faults, nodes, wire } = world
@@ -20,7 +20,7 @@ export function soleDelivery(world: World, setting: Setting): Action | undefined
     const { running, stalled, state } = nodes[to]
     return !held && said.kind !== 'claim' && running && !stalled && state.name === 'Backup'
   })
-  // Another node may send first, and the order of its received messages matters to the node.
+  // Another node may send first, and the order in which the receiver gets the messages matters.
   const speaks = EVERYBODY.some((who) => {
     const { running, stalled } = nodes[who]
     return stalled || (!running && isOwner(setting.parameters(who, setting.priorities[who])))
@@ -30,7 +30,7 @@ export function soleDelivery(world: World, setting: Setting): Action | undefined
   return message && { kind: 'deliver', from: message.from, to: message.to }
 }
 
-/** Plays all such deliveries; returns each with the world after it. */
+/** Plays all deliveries that can be tried in one order. Returns each delivery with the world after it. */
 export function* settled(
   world: World,
   setting: Setting,

@@ -1,7 +1,7 @@
 /**
- * Visits every world that can be reached in a number of steps with a number of faults, each once, the nearest first. So
- * the first wrong world has a shortest story. This file does not know what a world is, what can happen in it, and
- * files.
+ * Visits every world that can be reached with a number of steps and a number of faults. Each world is visited once,
+ * those with the fewest steps first. So the first wrong world has a shortest story. This module does not know what a
+ * world is and what can happen in it, and accesses no files.
  */
 import { type Action, after, beginning, describe, ENGINE, possible } from './actions.ts'
 import { settled } from './commuting.ts'
@@ -14,23 +14,29 @@ import type { Overlap, Setting, World } from './world.ts'
 
 export type Limits = {
   readonly depth: number
-  /** Number of faults in one story: losses, delays, stalls, crashes, changes of priority, …. */
+  /** Largest number of faults in one story: losses, delays, stalls, crashes, changes of priority, … */
   readonly faults: number
   readonly states?: number
-  /** Checks only whether two nodes do the work of one. By default the future of every world is checked, too. */
+  /**
+   * True to check only that two nodes are never Active together for too long. By default the future of every world is
+   * checked too.
+   */
   readonly safetyOnly?: boolean
-  /** Tries orders without a visible difference as well, to show that they make no difference. */
+  /** True to try also those orders of deliveries that lead to the same world, to show that they make no difference. */
   readonly everyOrder?: boolean
 }
 export type Counterexample = { readonly what: string; readonly actions: readonly string[] }
 export type Outcome = {
   readonly states: number
   readonly transitions: number
-  /** Number of steps that all stories were followed for; less than wanted if `states` ended the exploration. */
+  /**
+   * Number of steps for which all stories were followed. It is smaller than the wanted number if the limit `states`
+   * ended the exploration.
+   */
   readonly depth: number
-  /** No world was left to visit: more steps would find nothing else. */
+  /** True if no world was left to visit, so that more steps would find nothing else. */
   readonly exhausted: boolean
-  /** Longest observed times in ms. */
+  /** Longest times that were observed, in ms. */
   readonly longest: {
     readonly undisturbed: number
     readonly disturbed: number
@@ -41,7 +47,7 @@ export type Outcome = {
   readonly counterexample: Counterexample | undefined
 }
 
-/** Returns the world at the beginning of a story. */
+/** Returns the world at the beginning of every story. */
 export function origin(setting: Setting, faults: number): World {
   let world = beginning(setting, 0)
   if (setting.boots) return { ...world, faults }
@@ -55,12 +61,12 @@ export function explore(setting: Setting, limits: Limits, machine: Machine = ENG
   const worlds = new Worlds(parts)
   const futures = new Futures(setting, machine, parts)
   const longest = { undisturbed: 0, disturbed: 0, answers: 0, active: 0, settled: 0 }
-  /** Predecessor of every world; `words` has the action in between. */
+  /** Number of the world before each world. `words` has the number of the action between the two worlds. */
   const whence = new Column()
   const by = new Column()
   let transitions = 0
 
-  /** Returns the actions that come before anything else in a world. */
+  /** Returns the actions that the explorer plays before all others in a world. */
   const first = (world: World) => (limits.everyOrder === true ? [] : settled(world, setting, machine))
   const wrong = (world: World): string | undefined => {
     for (const overlap of world.reigns) measure(longest, overlap)
@@ -72,7 +78,7 @@ export function explore(setting: Setting, limits: Limits, machine: Machine = ENG
     longest.settled = Math.max(longest.settled, future.settled)
     return tooLong(future, bounds(setting, world))
   }
-  /** Returns the story of a world up to `action`, with the actions that were put first on the way. */
+  /** Returns the story of a world up to `action`, including the actions that were played before all others. */
   const told = (what: string, last: number, action: Action): Counterexample => {
     const chosen = [action]
     for (let id = last; id > 0; id = whence.at(id)) chosen.push(words[by.at(id)] ?? action)
@@ -95,7 +101,7 @@ export function explore(setting: Setting, limits: Limits, machine: Machine = ENG
   worlds.numberOf(origin(setting, limits.faults))
   whence.push(0)
   by.push(0)
-  // Worlds of one depth have consecutive numbers.
+  // Worlds with the same number of steps have consecutive numbers.
   let begin = 0
   for (let depth = 0; depth < limits.depth; depth++) {
     const end = worlds.size
@@ -143,7 +149,7 @@ export function tooLong({ active, settled }: Future, limit: Future): string | un
   return undefined
 }
 
-/** The few possible actions, each once. */
+/** All actions that have occurred, each once. There are few of them. */
 const words: Action[] = []
 const places = new Map<string, number>()
 function wordOf(action: Action): number {

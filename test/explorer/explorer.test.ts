@@ -1,7 +1,7 @@
 /**
- * Everything that can happen to three nodes within some steps, with the real state machine. Two nodes are never
- * Active for longer than one exchange. From every world a node becomes Active in time. The explorer also finds wrong
- * state machines. `make explore` goes deeper; the counts are in docs/explorer.md.
+ * Tests everything that can happen to three nodes within some steps, with the real state machine. Two nodes are never
+ * Active together for longer than one exchange. From every world a node becomes Active in time. The explorer also has
+ * to find wrong state machines. `make explore` tries more steps; the numbers of worlds are in docs/explorer.md.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,14 +19,16 @@ import { SETTINGS, settingCalled } from './settings.ts'
 import { replay, storyOf } from './story.ts'
 import type { Setting } from './world.ts'
 
-/** Number of steps, and of faults among them, in CI. A setting that begins without a running node has more first steps. */
+/**
+ * Number of steps in CI, and of faults among them. A setting that begins without a running node needs more steps first.
+ */
 const DEPTH = 8
 const FAULTS = 2
 const depthOf = ({ boots }: Setting) => (boots ? DEPTH - 2 : DEPTH)
 
 const named = (settings: readonly Setting[]) =>
   settings.filter(({ large }) => !large).map((setting) => [setting.name, setting] as const)
-/** Limit in ms. A test takes a second or two of CPU, on a machine that may be busy. */
+/** Time limit of a test in ms. A test needs a second or two of CPU time, on a machine that may be busy. */
 const PATIENCE = 180_000
 
 test.each(named(SETTINGS))(
@@ -34,7 +36,7 @@ test.each(named(SETTINGS))(
   (_, setting) => {
     const { counterexample, states } = explore(setting, { depth: depthOf(setting), faults: FAULTS })
     expect(counterexample && storyOf(setting, counterexample)).toBeUndefined()
-    // An explorer that cannot take a step would find nothing wrong either.
+    // An explorer that takes no step would find nothing wrong either.
     expect(states).toBeGreaterThan(2_000)
   },
   PATIENCE,
@@ -54,7 +56,10 @@ test.each(named(SETTINGS.filter(({ boots }) => !boots)))(
   PATIENCE,
 )
 
-/** Setting in which each mutant is found, the largest number of steps that this takes, and the text of the finding. */
+/**
+ * For each mutant: the setting in which the explorer finds it, the largest number of steps for that, and the text of
+ * the finding.
+ */
 const SAFETY: readonly (readonly [string, string, number, RegExp])[] = [
   ['an Active that hears nobody', 'rfc9568-distinct', 9, /are Active and hear each other/],
   ['an Active that never yields to an equal', 'holdfast-equal', 8, /are Active and hear each other/],
@@ -98,8 +103,8 @@ test.each(readdirSync(STORIES))('the story %s no longer ends in a wrong world', 
 })
 
 /**
- * Two worlds are compared with now = 0 and without old times. So the state machine must give the same outcome for a state and its canonical
- * form, at every time of day.
+ * Worlds are compared with now = 0 and without old times. So the state machine must give the same result for a state
+ * and for its canonical form, at every time of day.
  */
 test('the state machine has the same outcome for a state and its canonical form', () => {
   let asked = 0
@@ -127,7 +132,7 @@ test('the state machine has the same outcome for a state and its canonical form'
   expect(ENGINE).toBe(step)
 })
 
-/** A power of two, so that no time is rounded. */
+/** Shift of all times in ms: a power of two, so that no time is rounded. */
 const SHIFT = 4_096
 const plusShift = (at: Millis): Millis => millis(at + SHIFT)
 
@@ -138,7 +143,7 @@ function shiftedEvent(event: Event): Event {
   return moved(event)
 }
 
-/** Reports whether a key names a moment: it ends in At, or is one of these. */
+/** Returns true if the key of a state names a moment: the key ends in At, or is one of these names. */
 const isMoment = (key: string): boolean => /(^at|At)$/.test(key) || key === 'until' || key === 'since'
 function moved<T>(value: T): T {
   return JSON.parse(JSON.stringify(value), (key, each) => {

@@ -8,24 +8,30 @@ import type { HeardActive, State } from '../../src/vrrp/state.ts'
 import { type Millis, millis } from '../../src/wire/units.ts'
 import { LONGEST_WAIT, type Setting } from './world.ts'
 
-/** Longest step in intervals: time passes to the next deadline, at most an Active_Down_Interval with its stagger. */
+/**
+ * Longest time of one step, in intervals: until the next deadline, at most an Active_Down_Interval with its stagger.
+ */
 const LONGEST_STEP = 4
 
 type Rest = Record<string, never>
 const NOTHING: Rest = {}
 const nothingElse = (_rest: Rest): void => {}
 
-/** Returns the state `elapsed` ms later. Keys are written in one order, because worlds are compared as text. */
+/**
+ * Returns the state after `elapsed` ms, in its canonical form. Keys are written in one order, because worlds are
+ * compared as text.
+ */
 export function inFrame(state: State, elapsed: number, { interval, minHold }: Setting): State {
   const since = (at: Millis): Millis => millis(at - elapsed)
-  /** Limits the age of a moment: an age beyond `enough` makes no difference. */
+  /** Limits the age of a moment: an age above `enough` ms makes no difference to the state machine. */
   const atLeast = (at: Millis, enough: number): Millis => millis(Math.max(since(at), 0 - enough))
-  // Older than every packet in a queue, by more than an interval, and later than any Active_Down_Interval.
+  // This age is greater than that of every packet in a queue by more than an interval, and greater than any
+  // Active_Down_Interval.
   const past = (LONGEST_WAIT + LONGEST_STEP + 2) * interval
   const bounded = (at: Millis): Millis => atLeast(at, past)
   const maybe = (at: Millis | undefined): Millis | undefined => (at === undefined ? undefined : bounded(at))
-  // follow(): within an interval. priorityChangedInBackup(): + Active_Down_Interval, at most twice that age
-  // (extended).
+  // follow() reads ages within an interval. priorityChangedInBackup() adds Active_Down_Interval, and reads at most
+  // twice that age (extended).
   const heard = ({ source, priority, heardAt, ...rest }: HeardActive): HeardActive => {
     nothingElse(rest)
     return { source, priority, heardAt: bounded(heardAt) }
@@ -40,20 +46,19 @@ export function inFrame(state: State, elapsed: number, { interval, minHold }: Se
     }
     case 'Active': {
       const { name, since: began, adverAt, changeSentAt, asserted } = state
-      // Read by announcements only: announcedOverAt, announcementsPaidAt, silentAnswerAt. Read by sync groups only:
-      // tiedAt.
+      // Only announcements read announcedOverAt, announcementsPaidAt and silentAnswerAt. Only sync groups read tiedAt.
       const { announcedOverAt: _a, announcementsPaidAt: _p, silentAnswerAt: _r, tiedAt: _t, ...others } = state
       const { name: _n, since: _s, adverAt: _v, changeSentAt: _c, asserted: _d, ...rest } = others
       nothingElse(rest)
       const changed = maybe(changeSentAt)
       return {
         name,
-        // answeredAfterLosing(): 100 ms.
+        // answeredAfterLosing() reads ages up to 100 ms.
         since: atLeast(began, 100),
-        // wasSilentTooLong(): beyond two intervals, after which it counts from the beginning.
+        // wasSilentTooLong() reads ages up to two intervals, after which it counts from the beginning.
         adverAt: atLeast(adverAt, 2 * interval + 1),
         changeSentAt: changed !== undefined && 0 - changed >= interval ? undefined : changed,
-        // rememberAnswer() forgets them after the spacing.
+        // rememberAnswer() forgets the answered senders after the spacing.
         asserted: asserted
           .map(({ to, source, at }) => ({ to, source, at: since(at) }))
           .filter(({ at }) => 0 - at < Math.min(100, interval)),
@@ -76,14 +81,14 @@ export function inFrame(state: State, elapsed: number, { interval, minHold }: Se
       nothingElse(rest)
       return {
         name,
-        // fastPreempt(): Active_Down_Interval, at most four intervals.
+        // fastPreempt() reads ages up to Active_Down_Interval, at most four intervals.
         enteredAt: atLeast(enteredAt, 4 * interval),
         activeAdverInterval,
         activeDownAt: bounded(activeDownAt),
         downReason,
         regularDownAt: maybe(regularDownAt),
         active: active === undefined ? undefined : heard(active),
-        // fastPreempt(): minHold, beyond which the takeover has no effect.
+        // fastPreempt() reads ages up to minHold, after which the last takeover has no effect.
         holderChangedAt:
           holderChangedAt === undefined || elapsed - holderChangedAt >= minHold ? undefined : since(holderChangedAt),
         preemptAt: maybe(preemptAt),

@@ -1,16 +1,16 @@
 /**
- * Identity of worlds: compared exactly, not by a hash. A node in its state and the content of the wire occur in many
- * worlds and are stored once (frame.ts has given every value one form and one order). A world is therefore five
- * numbers. Parts without a change from one world to the next are neither written nor compared.
+ * Decides whether two worlds are equal: compared exactly, not by a hash. A node in its state, and the content of the
+ * wire, occur in many worlds and are stored once (frame.ts has given every value one form and one order). So a world is
+ * stored as five numbers. Parts that did not change from one world to the next are neither written nor compared.
  */
 import { Rows, Shared } from './table.ts'
 import type { Node, Overlap, World } from './world.ts'
 
-/** Part of a world that decides what can happen next; the rest is its past and its limits. */
+/** The part of a world that decides what can happen next. The rest of a world is its past and its limits. */
 type Situation = Pick<World, 'nodes' | 'wire'>
 type Rest = Omit<World, keyof Situation>
 
-/** Parts of all worlds that are compared with each other. */
+/** Stores the parts of all worlds that are compared with each other. */
 export class Parts {
   readonly #nodes = new Shared<Node>()
   readonly #wires = new Shared<World['wire']>(wireText)
@@ -20,14 +20,14 @@ export class Parts {
     return [nodes.numberOf(a), nodes.numberOf(b), nodes.numberOf(c), this.#wires.numberOf(wire)]
   }
 
-  /** Returns the stored parts: the next comparison with them is a short one. */
+  /** Returns the stored parts. A later comparison with them is short. */
   of([a = 0, b = 0, c = 0, wire = 0]: readonly number[]): Situation {
     const nodes = this.#nodes
     return { nodes: [nodes.at(a), nodes.at(b), nodes.at(c)], wire: this.#wires.at(wire) }
   }
 }
 
-/** Every visited world, numbered in the order of the visits. */
+/** Stores every visited world. Worlds are numbered in the order of the visits. */
 export class Worlds {
   readonly #parts: Parts
   readonly #rests = new Shared<Rest>(restText)
@@ -41,7 +41,7 @@ export class Worlds {
     return this.#rows.size
   }
 
-  /** Returns the number of a world: for a new world it is the former `size`. */
+  /** Returns the number of a world. The number of a new world is the `size` before the call. */
   numberOf(world: World): number {
     const { answers, cut, faults, reigns } = world
     const rest = this.#rests.numberOf({ answers, cut, faults, reigns })

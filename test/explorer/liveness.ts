@@ -1,7 +1,7 @@
 /**
- * Future of a world without further faults: sleepers wake, every message arrives without a delay, deadlines end in
- * their order. There is one such future. Its duration is the time to the next world plus the duration from there, and
- * known worlds are not asked again. A stopped node stays off, unless no node is left.
+ * Computes the future of a world without further faults: stalled nodes wake, every message arrives without a delay, and
+ * deadlines end in their order. There is exactly one such future. Its duration is the time to the next world plus the
+ * duration from there, and known worlds are not computed again. A stopped node stays off, unless no node is left.
  */
 import { type Action, after, arrivalOf, dueOf, nextDue } from './actions.ts'
 import { Parts } from './identity.ts'
@@ -11,11 +11,11 @@ import { Column, Rows, Shared } from './table.ts'
 import { EVERYBODY, type Setting, type World } from './world.ts'
 
 /**
- * ms until a node is Active, and until the final state: the right node is the only Active, and every other node
- * follows it.
+ * Milliseconds until a node is Active (`active`), and until the final state (`settled`). In the final state the right
+ * node is the only Active, and every other node follows it.
  */
 export type Future = { readonly active: number; readonly settled: number }
-/** `anew`: the last node stops, too, and the count begins when a node is started again. */
+/** Future of a world. `anew`: the last running node also stops, and the time counts from the next start of a node. */
 type Known = Future & { readonly anew: boolean }
 type Passed = {
   readonly row: number
@@ -24,17 +24,17 @@ type Passed = {
   readonly starts: boolean
 }
 
-/** Most steps of a future; a world with more never comes to rest. */
+/** Largest number of steps in a future. A world with more steps never reaches a final state. */
 const MOST_STEPS = 400
 
 export class Futures {
   readonly #parts: Parts
   readonly #setting: Setting
   readonly #machine: Machine
-  /** Nodes and wire of each world that was asked for, also on the way to another one. */
+  /** Nodes and wire of each world whose future is known, including the worlds on the way. */
   readonly #rows = new Rows(4)
   readonly #ends = new Shared<Known>()
-  /** Number of the end of each row, plus one; 0 while it is unknown. */
+  /** Number of the future of each row, plus one; 0 while the future is unknown. */
   readonly #endOf = new Column()
 
   constructor(setting: Setting, machine: Machine, parts = new Parts()) {
@@ -64,7 +64,7 @@ export class Futures {
     for (const { elapsed, isActive, row, starts } of path.reverse()) {
       const spent: number = end.anew ? 0 : elapsed
       const anew: boolean = end.anew || starts
-      // An Active that leaves the LAN without a successor is not the expected one.
+      // If the Active leaves the LAN and no node takes over, that node is not the expected Active.
       end = { active: isActive && !anew ? 0 : spent + end.active, settled: spent + end.settled, anew }
       this.#endOf.set(row, this.#ends.numberOf(end) + 1)
     }
@@ -77,7 +77,7 @@ export class Futures {
     return end === 0 ? undefined : this.#ends.at(end - 1)
   }
 
-  /** Returns the events of a world that takes too long, for a person. */
+  /** Returns the events of a future that takes too long, for the report to a person. */
   *told(world: World): Generator<readonly [Action, World]> {
     let now = calm(world)
     for (let steps = 0; steps < 60 && !isSettled(now, this.#setting); steps++) {
@@ -112,7 +112,7 @@ function next(world: World): Action | undefined {
   return off === undefined ? undefined : { kind: 'restart', who: off }
 }
 
-/** Reports whether the Active will advertise before any other node's Active_Down_Interval ends, for ever. */
+/** Returns true if the Active will always advertise before the Active_Down_Interval of any other node ends. */
 function isSettled({ nodes, wire }: World, setting: Setting): boolean {
   if (wire.length > 0) return false
   const running = EVERYBODY.filter((who) => nodes[who].running)
@@ -126,15 +126,15 @@ function isSettled({ nodes, wire }: World, setting: Setting): boolean {
     const { preempt } = setting.parameters(who, follower.priority)
     if (follower.stalled || follower.holds || follower.state.name !== 'Backup') return false
     if (follower.state.active?.source !== sourceOf(active) || follower.state.activeDownAt <= state.adverAt) return false
-    // Equal priorities are left alone: the address decides between two Actives only.
+    // Nodes with equal priority do not preempt each other: the address decides only between two Actives.
     return !(preempt && follower.priority > nodes[active].priority)
   })
 }
 
 /**
- * Returns the longest allowed times. The last in line has waited, each Returning node has asked for the address
- * first, and the others have received the answer. A Leaving node begins to wait when it has left. A node that follows
- * a lower one for a while begins when that ends.
+ * Returns the longest allowed times in ms. By then, the node with the longest wait has waited. Each Returning node has
+ * asked for the address before, and the others have received the answer. A Leaving node begins to wait when it has
+ * left. A node that follows a router of lower priority for a while begins to wait when that while ends.
  */
 export function bounds({ interval, preemptDelay }: Setting, { nodes }: World): Future {
   const [stagger, asking] = [2 * 3, 20]

@@ -1,4 +1,7 @@
-/** `make explore`: all settings, a row of figures for each, a story for what is wrong. See docs/explorer.md. */
+/**
+ * Runs `make explore`: explores all settings, and prints a row of figures for each setting and a story for each
+ * finding. See docs/explorer.md.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -16,9 +19,9 @@ const { values } = parseArgs({
     out: { type: 'string', default: 'build/stories' },
   },
 })
-/** No story is longer. */
+/** Number of steps that no story reaches. */
 const TO_THE_END = 1_000
-/** Without options: how many faults, and how many worlds at most. */
+/** Limits without options: the number of faults, and the largest number of worlds. */
 const LONG_FORM: readonly Limits[] = [
   { depth: TO_THE_END, faults: 1 },
   { depth: TO_THE_END, faults: 2, states: 2_000_000 },
@@ -34,7 +37,7 @@ const limits = (wanted.length > 0 ? wanted : [{ depth: TO_THE_END, faults: Numbe
 
 const inMillions = (count: number): string => count.toLocaleString('en').replaceAll(',', ' ')
 
-/** False: something is wrong. */
+/** Explores a setting and prints its row. Returns false if something is wrong in the setting. */
 function row(setting: Setting, limit: Limits): boolean {
   const before = process.cpuUsage()
   const { counterexample, depth, exhausted, longest, states, transitions } = explore(setting, limit)

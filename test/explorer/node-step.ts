@@ -1,7 +1,7 @@
 /**
- * One node: its state and messages after an event, and its state some time later. The same node meets the same event
- * in many worlds, so the result is stored with the node itself: no two settings share a result. The state machine is
- * the real one, or a wrong one on trial.
+ * Computes one step of a single node: its state and messages after an event, and its state some time later. The same
+ * node meets the same event in many worlds, so the result is stored with the node. No two settings share a stored
+ * result. The state machine is the real one, or a wrong one that the explorer must find.
  */
 import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event } from '../../src/vrrp/event.ts'
@@ -11,7 +11,7 @@ import { inFrame } from './frame.ts'
 import type { Node, Setting, Who } from './world.ts'
 
 export type Machine = Stepper
-/** `says`: the effects that other nodes can notice, in their order. */
+/** Result of a step. `says`: the effects that other nodes can notice, in their order. */
 type NodeStep = { readonly node: Node; readonly says: readonly Effect[] }
 
 export const NOW: Millis = millis(0)
@@ -29,7 +29,10 @@ export function nodeStep(node: Node, who: Who, event: Event, setting: Setting, m
   return result
 }
 
-/** Returns the differing part of an event as text: each sender has one interval, so it is left out. */
+/**
+ * Returns the part of an event that differs between events, as text. The interval of a sender is left out, because it
+ * is always the same.
+ */
 function textOf(event: Event): string {
   switch (event.kind) {
     case 'advertisementReceived':
@@ -53,7 +56,7 @@ function stepped(node: Node, who: Who, event: Event, setting: Setting, machine: 
     else if (effect.kind === 'removeAddresses') holds = false
     else says.push(effect)
   }
-  // The process ends with its only router.
+  // The process of a node ends with its only router.
   const running = state.name !== 'Initialize'
   const next = { ...node, running, state: inFrame(state, 0, setting), holds, queue: running ? node.queue : [] }
   return { node: next, says }

@@ -1,25 +1,26 @@
 /**
- * Two nodes that are Active together, or that both answer: for how long they could receive each other and went on. "One
- * exchange" is the time in which each node has advertised once and the other has received it. This file decides what
- * keeps two nodes from receiving each other, and the longest allowed time. It does not know why a node has its state.
+ * Measures how long two nodes are Active together, or both answer, while they could receive each other. "One exchange"
+ * is the time in which each node has advertised once and the other has received it. Decided here: what keeps two nodes
+ * from receiving each other, and the longest allowed time. This module does not know why a node has its state.
  */
 import type { State } from '../../src/vrrp/state.ts'
 import { isAwake, NAMES, type Node, type Overlap, PAIRS, placeOf, type Setting, type Who, type World } from './world.ts'
 
 /**
- * ms after the winner's advertisement in which a loser or a leaving node still answers (lingering.ts, leaving.ts).
+ * Milliseconds after the winner's advertisement in which a losing or leaving node still answers (lingering.ts,
+ * leaving.ts).
  */
 const ANSWERS_ON = 20
 
 type Pair = { readonly from: Who; readonly to: Who }
 
-/** Updates the overlaps of a world. `lost`: pair whose message was lost just now. */
+/** Updates the overlaps of a world. `lost`: the two nodes whose message was lost in the last event. */
 export function withOverlaps(world: World, lost: Pair | undefined): World {
   const overlaps = (before: World['reigns'], does: (node: Node) => boolean) =>
     PAIRS.map((pair, i): Overlap | undefined => {
       const [one, other] = [world.nodes[pair[0]], world.nodes[pair[1]]]
       if (!does(one) || !does(other)) return undefined
-      // A stalled node receives nothing: its overlap restarts when it wakes.
+      // A stalled node receives nothing, so its overlap is counted again from 0 when the node wakes.
       const deaf = !isAwake(one) || !isAwake(other)
       if (deaf || (lost !== undefined && isOf(lost, pair)) || isHeldUp(world, pair))
         return { for: 0, undisturbed: false }
@@ -30,14 +31,12 @@ export function withOverlaps(world: World, lost: Pair | undefined): World {
 }
 
 const isOf = ({ from, to }: Pair, pair: readonly Who[]): boolean => pair.includes(from) && pair.includes(to)
-/** Reports whether a message of the pair is delayed, or cut in either direction. */
+/** Returns true if a message between the two nodes is delayed, or cut in either direction. */
 const isHeldUp = ({ cut, wire }: World, [one, other]: readonly [Who, Who]): boolean =>
   wire.some((each) => each.held && isOf(each, [one, other])) ||
   cut.some((place) => place === placeOf({ from: one, to: other }) || place === placeOf({ from: other, to: one }))
 
-/**
- * Adds time to the overlaps of an earlier world. While a message is delayed, or cannot arrive, no time is counted.
- */
+/** Adds `ms` to the overlaps of an earlier world. While a message is delayed or cannot arrive, no time is added. */
 export function lengthened(world: World, overlaps: World['reigns'], ms: number): World['reigns'] {
   return overlaps.map((each, i) => {
     const pair = PAIRS[i]
@@ -45,13 +44,19 @@ export function lengthened(world: World, overlaps: World['reigns'], ms: number):
   })
 }
 
-/** Reports whether the state answers for the address; the effects must have the same result. */
+/**
+ * Returns true if a node in this state answers for the address. The effects of the state machine must have the same
+ * result.
+ */
 function answersIn(state: State): boolean {
   if (state.name === 'Backup') return state.stillAnswered !== undefined
   return state.name === 'Active' || (state.name === 'Leaving' && state.stillAnswered.length > 0)
 }
 
-/** Returns the allowed ms: for the exchange, and after a disturbance for the next regular advertisement. */
+/**
+ * Returns the allowed time of an overlap in ms: for one exchange, and after a disturbance until the next regular
+ * advertisement.
+ */
 export function allowed({ undisturbed }: Overlap, { exchange, interval }: Setting): number {
   return undisturbed ? exchange : interval + exchange
 }

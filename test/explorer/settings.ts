@@ -1,6 +1,6 @@
 /**
- * Settings of the three nodes: priorities, profile, faults. This file decides which of them are worth exploring, and
- * nothing else.
+ * Defines the explored settings of the three nodes: priorities, profile, faults. Decided here: only which settings are
+ * worth exploring.
  */
 import { vrrpGroup } from '../../src/vrrp/packet.ts'
 import type { Parameters } from '../../src/vrrp/parameters.ts'
@@ -9,14 +9,14 @@ import { address } from '../../src/wire/address.ts'
 import { centis, millis } from '../../src/wire/units.ts'
 import { type FaultKind, LONGEST_WAIT, type Setting, type Who } from './world.ts'
 
-/** ms, as on most LANs; its shares are dyadic, so that sums are exact. */
+/** Advertisement interval in ms, as on most LANs. Its parts are multiples of a power of two, so that sums are exact. */
 const INTERVAL = 1_000
-/** ms, shorter than the default of 10 s, so that stories reach both sides of it. */
+/** minHold in ms, shorter than the default of 10 s, so that stories are both shorter and longer than it. */
 const MIN_HOLD = 2_000
 const EVERYTHING: readonly FaultKind[] = [
   ...(['lose', 'delay', 'cut', 'wait', 'stall', 'crash', 'die', 'priority', 'yield', 'shutdown'] as const),
 ]
-/** Addresses of the nodes. The last node has the highest address, which wins among equal priorities. */
+/** Addresses of the nodes. The last node has the highest address, which wins between equal priorities. */
 const OWN = ['192.0.2.1', '192.0.2.2', '192.0.2.3'].map(address)
 const VIRTUAL = address('192.0.2.100')
 
@@ -26,12 +26,12 @@ type Wanted = {
   readonly priorities: readonly [number, number, number]
   readonly lowered: readonly [number, number, number]
   readonly version?: 2 | 3
-  /** ms. */
+  /** Advertisement interval of each node in ms; absent: INTERVAL. */
   readonly intervals?: readonly [number, number, number]
   readonly preempt?: boolean
-  /** ms. */
+  /** Preemption delay in ms; absent: none. */
   readonly preemptDelay?: number
-  /** Each node knows the addresses of the others (stagger). */
+  /** True if the configuration of each node lists the addresses of the others (stagger). */
   readonly peers?: boolean
   readonly boots?: boolean
   readonly claims?: boolean
@@ -63,7 +63,7 @@ function setting({ name, profile, priorities, lowered, version = 3, preempt = tr
   return {
     ...{ name, priorities, lowered, interval, preemptDelay, minHold: MIN_HOLD, faults, boots, large, claims },
     longestQueue: (LONGEST_WAIT * interval) / shortest,
-    // A sender that was answered a moment ago is answered again after the spacing.
+    // After an answer to a competing sender, the same sender is answered again only after the spacing.
     exchange: Math.min(knobs.assertSpacing, shortest),
     parameters(who, priority) {
       const key = 256 * who + priority
@@ -82,11 +82,11 @@ export function sourceOf(who: Who): Parameters['primaryAddress'] {
 
 const DISTINCT = { priorities: [200, 150, 100], lowered: [90, 80, 70] } as const
 const EQUAL = { priorities: [100, 100, 100], lowered: [50, 50, 50] } as const
-/** An owner's priority does not move. */
+/** Priorities with an address owner (255), whose priority never changes. */
 const OWNER = { priorities: [255, 150, 100], lowered: [255, 90, 80] } as const
 /**
- * The best node's successor advertises at an interval longer than the last node's Active_Down_Interval. The last node
- * has to learn that interval (RFC 9568 §6.4.2).
+ * Intervals with which the successor of the best node advertises more slowly than the last node's own
+ * Active_Down_Interval. The last node has to learn the interval (RFC 9568 §6.4.2).
  */
 const UNLIKE = { intervals: [500, 2_000, 500] } as const
 

@@ -1,6 +1,6 @@
 /**
- * A counterexample as text that a person reads and a test replays. It has one line for each event, and behind a # the
- * state of every node at that moment. Only the part before the # is read back.
+ * Writes a counterexample as text that a person can read and a test can replay. Each line is an event; behind a #
+ * stands the state of every node at that moment. A replay reads only the part before the #.
  */
 import { after, describe, ENGINE, possible } from './actions.ts'
 import { type Counterexample, origin, tooLong } from './explore.ts'
@@ -10,11 +10,11 @@ import { unsafe } from './overlap.ts'
 import { settingCalled } from './settings.ts'
 import { isAwake, NAMES, type Node, type Setting, type World } from './world.ts'
 
-/** Faults for every story: a replay counts the events in the text, not the remaining faults. */
+/** Number of faults for every replay: a replay makes the faults of the text, whatever their number. */
 const PLENTY = 1_000
 const COLUMN = 16
 
-/** Replays a story; returns the first fault in it, `undefined` if it has none now. */
+/** Replays a story. Returns the first fault in the story; `undefined` if the story now has none. */
 export function replay(text: string, machine: Machine = ENGINE): string | undefined {
   const lines = text.split('\n').flatMap((line) => line.replace(/#.*/, '').trim() || [])
   const [header = '', ...actions] = lines

@@ -1,13 +1,13 @@
 /**
- * Memory for tens of millions of small facts. Common values are stored once; the rest are whole numbers outside of the
- * heap. This file does not know what a world is.
+ * Stores tens of millions of small facts. Values that occur often are stored once; everything else is whole numbers
+ * outside of V8's heap. This module does not know what a world is.
  */
 
-/** Values of one kind, each once; values with the same text are equal. Stored values must not be changed. */
+/** Stores values of one kind, each once. Values with the same text are equal. A stored value must not be changed. */
 export class Shared<T extends object> {
   readonly #textOf: (value: T) => string
   readonly #byText = new Map<string, number>()
-  /** Numbers of values that are recognized without a look at their content. */
+  /** Numbers of those values that are recognised as objects, without a comparison of their content. */
   readonly #byValue = new WeakMap<T, number>()
   readonly #values: T[] = []
 
@@ -32,7 +32,7 @@ export class Shared<T extends object> {
   }
 }
 
-/** Whole numbers of 32 bits by position. */
+/** Stores whole numbers of 32 bits by position. */
 export class Column {
   #numbers = new Int32Array(1 << 10)
   #length = 0
@@ -59,11 +59,11 @@ export class Column {
   }
 }
 
-/** Rows of `width` whole numbers, each once, numbered in the order of their arrival. */
+/** Stores rows of `width` whole numbers, each row once, numbered in the order of their arrival. */
 export class Rows {
   readonly #width: number
   readonly #cells = new Column()
-  /** Number of a row plus one; 0 is a free place. At most half of the places are taken. */
+  /** Hash table: the number of a row plus one; 0 for a free place. At most half of the places are used. */
   #places = new Int32Array(1 << 11)
   #size = 0
 
@@ -75,7 +75,7 @@ export class Rows {
     return this.#size
   }
 
-  /** Returns the number of a row: for a new row it is the former `size`. */
+  /** Returns the number of a row. The number of a new row is the `size` before the call. */
   numberOf(row: readonly number[]): number {
     const place = this.#placeOf(row)
     const taken = this.#places[place] ?? 0
@@ -90,7 +90,7 @@ export class Rows {
     return Array.from({ length: this.#width }, (_, i) => this.#cells.at(number * this.#width + i))
   }
 
-  /** Returns the place of a row, or its future place. */
+  /** Returns the place of a row in the hash table, or the free place in which the row would be stored. */
   #placeOf(row: readonly number[]): number {
     const last = this.#places.length - 1
     let hash = 0

@@ -11,14 +11,14 @@ import type { Parameters } from '../../src/vrrp/parameters.ts'
 import type { State } from '../../src/vrrp/state.ts'
 import type { Millis } from '../../src/wire/units.ts'
 
-/** Position in the list of nodes. */
+/** Number of a node: its position in the list of nodes. */
 export type Who = 0 | 1 | 2
 export const EVERYBODY: readonly Who[] = [0, 1, 2]
 export const NAMES = ['a', 'b', 'c'] as const
 
 /**
- * An advertisement; a kernel's answer to the question for the address, which a Returning node asks; or an
- * announcement of the address. The announcement shows a leaving node that there is a successor.
+ * Content of a message: an advertisement; the answer of a kernel to a Returning node, which asks for the address; or an
+ * announcement of the address, which shows a leaving node that there is a successor.
  */
 export type Said = { readonly kind: 'advertisement'; readonly priority: number } | { readonly kind: 'answer' | 'claim' }
 
@@ -27,40 +27,46 @@ export type Message = {
   readonly to: Who
   readonly said: Said
   /**
-   * Delayed, at least until the next moment. Messages behind it of the same pair wait as well (a LAN keeps their
-   * order).
+   * True if the message is delayed, at least until the next moment. Later messages between the same two nodes wait
+   * behind it, because a LAN keeps their order.
    */
   readonly held: boolean
 }
 
-/** A message that the kernel of a stopped process has received. */
+/** A message that the kernel has received for a stopped process. */
 export type Queued = { readonly from: Who; readonly said: Said; readonly receivedAt: Millis }
 
 export type Node = {
-  /** The process exists. */
+  /** True if the daemon process of the node exists. */
   readonly running: boolean
-  /** The process exists and does not run: its kernel receives, its timers do not fire. */
+  /** True if the process exists and is stopped: its kernel receives packets, but its timers do not fire. */
   readonly stalled: boolean
   readonly priority: number
   readonly state: State
-  /** The node answers for the address, as its effects have ordered. */
+  /** True if the node answers for the address, because its state machine has ordered that. */
   readonly holds: boolean
   readonly queue: readonly Queued[]
 }
 
-/** Duration in which two nodes do the same, and whether they could receive each other for all of it. */
+/**
+ * Time in ms for which two nodes are Active together or both answer. `undisturbed`: they could receive each other all
+ * that time.
+ */
 export type Overlap = { readonly for: number; readonly undisturbed: boolean }
 
 export type World = {
   readonly nodes: readonly [Node, Node, Node]
-  /** Messages sorted by pair; of one pair in the order of sending, and claims behind all else. */
+  /**
+   * Messages on the wire, sorted by sender and receiver. Messages of the same two nodes stand in the order of sending,
+   * claims last.
+   */
   readonly wire: readonly Message[]
-  /** Pairs that lose every message in one direction until they are repaired, as positions (placeOf). Sorted. */
+  /** Directions between two nodes (as numbers by placeOf) in which every message is lost until a repair. Sorted. */
   readonly cut: readonly number[]
-  /** Overlaps by pair (PAIRS): both are Active; both answer. */
+  /** Overlaps of each pair of nodes (PAIRS): first those of two Actives, then those of two nodes that answer. */
   readonly reigns: readonly (Overlap | undefined)[]
   readonly answers: readonly (Overlap | undefined)[]
-  /** Number of faults that are left. */
+  /** Number of faults that may still happen. */
   readonly faults: number
 }
 
@@ -70,30 +76,34 @@ export const PAIRS: readonly (readonly [Who, Who])[] = [
   [1, 2],
 ]
 
-/** Constant part: the nodes. `parameters` of a node with that priority. */
+/**
+ * Constant part of a world: what is configured. `parameters` returns the parameters of a node with the given priority.
+ */
 export type Setting = {
   readonly name: string
-  /** Priorities at the beginning. A change of priority leaves them and returns to them. */
+  /** Priorities of the nodes at the beginning. A change of priority leads away from them, and the next change back. */
   readonly priorities: readonly [number, number, number]
   readonly lowered: readonly [number, number, number]
-  /** ms, the longest of the three. */
+  /** Longest advertisement interval of the three nodes, in ms. */
   readonly interval: number
   readonly preemptDelay: number
   readonly minHold: number
-  /** Possible faults, besides those that every setting has. */
+  /** Kinds of faults that may happen, besides those that every setting has. */
   readonly faults: readonly FaultKind[]
-  /** Exploration begins without a running node, instead of with an Active and two Backups. */
+  /** True if the exploration begins without a running node, instead of with an Active and two Backups. */
   readonly boots: boolean
-  /** The setting has too many worlds for the tests of each run. */
+  /** True if the setting has too many worlds for a test that runs with each change. */
   readonly large: boolean
   /**
-   * Announcements reach the nodes that they concern, or are lost without counting as a fault. By default all are
-   * lost.
+   * True if announcements either reach the nodes that they concern or are lost, without counting as a fault. Absent or
+   * false: all announcements are lost.
    */
   readonly claims: boolean
-  /** Number of waiting messages that ends a stall. An endless stall would be a world for each second. */
+  /** Number of waiting messages at which a stall ends. A stall without end would give another world for each second. */
   readonly longestQueue: number
-  /** ms in which two nodes may be Active that receive each other (docs/explorer.md, "one exchange"). */
+  /**
+   * Milliseconds for which two nodes that receive each other may be Active together (docs/explorer.md, "one exchange").
+   */
   readonly exchange: number
   parameters(who: Who, priority: number): Parameters
 }
@@ -111,12 +121,12 @@ export type FaultKind =
   | 'shutdown'
 
 /**
- * Longest wait of a message for a stalled node, in intervals. After three times Active_Down_Interval nothing new
- * happens.
+ * Longest time in intervals for which a message waits for a stalled node. After three times Active_Down_Interval
+ * nothing new happens.
  */
 export const LONGEST_WAIT = 12
 
-/** Returns one number for each direction of each pair, in the order of the wire. */
+/** Returns one number for each direction between two nodes, in the order of the wire. */
 export const placeOf = ({ from, to }: Pick<Message, 'from' | 'to'>): number => 3 * from + to
 
 export const replaced = ({ nodes: [a, b, c] }: World, who: Who, node: Node): World['nodes'] =>

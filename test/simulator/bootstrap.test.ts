@@ -14,7 +14,7 @@ const SECOND = 1_000
 const HOSTS = [77, 20, 21, 22].map((last) => `192.168.111.${last}`)
 const roleOf = (position: number): Role => (position === 0 ? 'bootstrap' : 'controlPlane')
 const object = (n: number) => nodeObject(`cp-${n}`, [HOSTS[n + 1] ?? ''])
-/** Time in ms at which the bootstrap node is ready. Its Ironic stops with its API. */
+/** Time in ms at which the bootstrap node is ready. Its Ironic service stops together with its API. */
 const READY_AT = 20 * SECOND
 const GONE_AT = 300 * SECOND
 const BACK_AT = 400 * SECOND
@@ -45,18 +45,21 @@ function played() {
   for (const [n, node] of controlPlane.entries()) {
     node.engine.setService(false)
     play.time.at((40 + 40 * n) * SECOND, () => begins(node, n + 1))
-    // The API of the bootstrap node registers each node some time later.
+    // The API of the bootstrap node registers each control plane node some time later.
     play.time.at((60 + 40 * n) * SECOND, () => {
       listed.push(object(n))
       play.all({ kind: 'nodesListed', nodes: [...listed] })
     })
-    // The node's own API answers from this time on.
+    // From this time on, the API on the control plane node itself answers.
     play.time.at((180 + 20 * n) * SECOND, () => node.engine.setService(true))
   }
   return { play, bootstrap, controlPlane, orders: guarded(play, bootstrap) }
 }
 
-/** Runs the bootstrap guard at the times that it asks for, and carries out its orders. */
+/**
+ * Runs the guard of the bootstrap node at the times at which the guard asks to run, and carries out its orders. Returns
+ * the orders.
+ */
 function guarded(play: PlayedCluster, bootstrap: PlayedNode): string[] {
   const orders: string[] = []
   const look = (guard = startBootstrapGuard(0)): void => {
@@ -80,7 +83,10 @@ describe('a simulated bootstrap of a cluster', () => {
       ({ engine }) =>
         engine.daemon?.snapshot().routers.find(({ name }) => name === 'ostest_API_0')?.priority.effective ?? 0,
     )
-  /** Returns the holders in turn. Two nodes are holders together only during a hand-over. */
+  /**
+   * Returns the nodes that held the address since then, in order. Two nodes are holders together only during a
+   * hand-over.
+   */
   const holders = (since: number) => [...new Set(play.history(API_VIP, since).map((text) => text.split(' ')[1]))]
   const spans = (since: number) => ({
     two: play.spans(API_VIP, (count) => count > 1, since).longest,

@@ -1,7 +1,7 @@
 /**
- * The simulator as the judge sees it: the accident of each fault, for any number of nodes, priorities and intervals.
- * For a fault on a keepalived node it has the bounds that keepalived forces. Pure. This file does not know which node
- * answered.
+ * Computes how long a simulated fault may keep two nodes, or none, answering, for any number of nodes, priorities and
+ * intervals. For a fault on a keepalived node, the limits are those that keepalived itself causes. Pure. This module
+ * does not know which node answered.
  */
 import { STARTS } from '../../src/simulator/node/machine.ts'
 import type { Fault, FaultKind, NodeSpec, Scenario } from '../../src/simulator/scenario.ts'
@@ -21,26 +21,30 @@ import {
 } from '../judge/bounds.ts'
 
 /**
- * Milliseconds of a hand-over, as in a lab (25), with timers that fire up to 2 ms late at both ends and on the way.
+ * Longest hand-over in milliseconds: as in a lab (25), with timers that fire up to 2 ms late at both nodes and on the
+ * way.
  */
 export const HANDOVER = 30
 /**
- * ms after every packet of the loser until the winner of a duel announces again
+ * Milliseconds after a packet of the losing Active until the winner announces again
  * (src/vrrp/extensions/competing-active.ts).
  */
 const LAST_WORD = 50
-/** ms until a client gives up a node that does not answer (witness.ts), and asks for another within a second. */
+/**
+ * Milliseconds until a client gives up a node that does not answer (witness.ts). The client then asks for another node
+ * within a second.
+ */
 const GIVEN_UP = 9_000
-/** keepalived's parent starts a VRRP process that has died, which looks at its addresses some 0.1 s later (keepalived-node.ts). */
+/** Milliseconds until a restarted VRRP process of keepalived looks at its addresses (keepalived-node.ts). */
 const RESPAWN = 100
-/** ms between two questions of a unicast router for another holder of the address (docs/adr/0007). */
+/** Milliseconds between two questions of a unicast router for another holder of the address (docs/adr/0007). */
 const ASKED_EVERY = 45
 
-/** Repeated announcements are paced at 200 a second (docs/architecture.md, Protocol decisions). */
+/** Milliseconds between two repeated announcements: 200 a second (docs/architecture.md, Protocol decisions). */
 const PACE = 5
 /**
- * First announcements go together up to a number, the others at 2 000 a second. A leaving node waits no longer than
- * this many ms (vrrp/extensions/leaving.ts).
+ * First announcements: number that is sent together, and ms between the others (2 000 a second). Third value: ms that a
+ * leaving node waits for them at most (vrrp/extensions/leaving.ts).
  */
 const [AT_ONCE, FIRST_PACE, LONGEST_WAIT] = [256, 0.5, 100]
 
@@ -76,22 +80,25 @@ const DIVIDING: ReadonlySet<FaultKind> = new Set([
   ...(['routers parted', 'deaf', 'mute', 'deaf to VRRP', 'mute in VRRP', 'cut off', 'pause', 'suspend'] as const),
   ...ASTRAY,
 ])
-/** Faults after which the node sends no release, or no other node receives it. */
+/** Kinds of faults after which the node sends no priority 0, or no other node receives it. */
 const SILENT: ReadonlySet<FaultKind> = new Set([
   ...(['power off', 'link down', 'crash both', 'freeze both', 'pause', 'suspend', 'cut off'] as const),
   ...(['mute', 'mute in VRRP', ...ASTRAY] as const),
 ])
 
 /**
- * Facts of a scenario that its bounds depend on. `keepalived`: nodes that run it. `unicast`: at least one router is
- * unicast.
+ * Facts of a scenario on which its limits depend. `keepalived`: names of the nodes that run keepalived. `unicast`: true
+ * if at least one router uses unicast.
  */
 export type Facts = Pick<
   Circumstances,
   'interval' | 'skew' | 'down' | 'stagger' | 'lifetime' | 'pacing' | 'unannounced'
 > & { readonly keepalived: ReadonlySet<string>; readonly unicast: boolean }
 
-/** `interval` in ms, `lowest`: the lowest priority that a node can have, `addresses`: of one node. */
+/**
+ * Returns the facts of a scenario. `interval`: in ms. `lowest`: the lowest priority that a node can have. `addresses`:
+ * number of virtual addresses of a node.
+ */
 export function factsOf(specs: readonly NodeSpec[], interval: number, lowest: number, addresses: number): Facts {
   const others = specs.length - 1
   const skew = ((256 - lowest) * interval) / 256
@@ -106,11 +113,11 @@ export function factsOf(specs: readonly NodeSpec[], interval: number, lowest: nu
 }
 
 /**
- * Returns the circumstances of these faults. A client's entry may be wrong until the client gives up the node. This
- * happens if a node goes while another one is Active that does not know of it and has no reason to announce. It also
- * happens beside two keepalived nodes. Equal ones that take over together announce immediately and again only after 5
- * s, and the loser sends nothing. A single keepalived node yields in silence to a unicast router that did not ask
- * before this advertisement.
+ * Returns the circumstances of these faults. The client's neighbour entry may be wrong until the client gives up the
+ * node in it. That happens if a node goes while another node is Active that does not know of it and has no reason to
+ * announce. It also happens with two keepalived nodes. If equal keepalived nodes take over together, they announce
+ * immediately and again only after 5 s, and the loser sends nothing. A single keepalived node yields without a packet
+ * to a unicast router that has not asked for the holder before this advertisement.
  */
 export function circumstancesOf(facts: Facts, faults: readonly Fault[]): Circumstances & Facts {
   const astray = faults.some(({ kind }) => ASTRAY.has(kind))
@@ -125,8 +132,8 @@ export function circumstancesOf(facts: Facts, faults: readonly Fault[]): Circums
 }
 
 /**
- * A node goes while two are Active. When they receive each other again and one says so, the other one announces
- * (docs/adr/0007): that has a bound like anything else.
+ * Returns true if one fault makes a node go while the other keeps two nodes Active. When the two receive each other
+ * again and one of them advertises, the other announces (docs/adr/0007), so this case has a limit too.
  */
 function divides(one: Fault, other: Fault, { down, stagger }: Facts): boolean {
   if (!DIVIDING.has(one.kind)) return false
@@ -135,7 +142,7 @@ function divides(one: Fault, other: Fault, { down, stagger }: Facts): boolean {
   return !apart && (SILENT.has(other.kind) || ASTRAY.has(one.kind) || other.at < end)
 }
 
-/** Whether it hits a node that runs keepalived. */
+/** Returns true if the fault happens to a node that runs keepalived. */
 export const isNeighbour = ({ node }: Pick<Fault, 'node'>, { keepalived }: Facts): boolean =>
   node !== undefined && keepalived.has(node)
 
@@ -150,10 +157,10 @@ type Limited = Omit<Derived, 'source'>
 export const quietOf = (facts: Facts): Limits => quietIn(circumstancesOf(facts, []))
 
 /**
- * Bounds that keepalived forces for a fault on its own node (docs/simulate.md). If its process is stopped or killed,
- * the address stays until the process goes on or is restarted. keepalived has none of the ways of leaving without a
- * gap. Its parent restarts a killed VRRP process, which then removes the address. An address that another program
- * removed comes back with an election. Everything else is as on any other node.
+ * Limits that keepalived causes for a fault on its own node (docs/simulate.md). If the VRRP process is stopped or
+ * killed, the address stays until the process continues or is restarted. keepalived cannot leave without a gap. The
+ * parent process restarts a killed VRRP process, which then removes the address. An address that another program has
+ * removed returns with an election. Everything else is as on any other node.
  */
 const NEIGHBOUR: Partial<Record<FaultKind, (on: Circumstances & ReturnType<typeof stepsIn>) => Limited>> = {
   'crash engine': ({ packet, settled }) => {
@@ -170,7 +177,7 @@ const NEIGHBOUR: Partial<Record<FaultKind, (on: Circumstances & ReturnType<typeo
   'VIP deleted': ({ one, settled }) => ({ two: one, none: limit(settled) }),
 }
 
-/** Returns the lowest priority that a node of the scenario can ever have. */
+/** Returns the lowest priority that a node of the scenario can have at any time. */
 export function lowestPriority({ faults, nodes }: Scenario): number {
   const demoted = faults.flatMap(({ amount, kind }) =>
     kind === 'yield' ? [1] : kind === 'demoted' ? [amount ?? 1] : [],
@@ -187,7 +194,7 @@ const routersIn = ({ virtualRouters }: Readonly<Record<string, unknown>>): reado
 const prioritiesIn = (config: Readonly<Record<string, unknown>>): readonly number[] =>
   routersIn(config).flatMap(({ priority }) => (typeof priority === 'number' ? [priority] : []))
 
-/** Returns the interval of the slowest router. */
+/** Returns the longest advertisement interval of all routers of the scenario. */
 export const intervalOf = ({ nodes }: Scenario): number =>
   Math.max(
     10,

@@ -1,6 +1,6 @@
 /**
- * A seed gives one history, and a history gives one record, byte for byte, on every machine. No part reads a clock or
- * a random source outside the simulation.
+ * Tests that a seed always gives the same history, and that a history always gives the same record, byte for byte, on
+ * every machine. No part of the simulator reads a clock or a random source outside of the simulation.
  */
 import { afterEach, expect, test } from 'vitest'
 import { hashOf } from '../../src/simulator/chance.ts'
@@ -18,7 +18,7 @@ afterEach(() => {
 test('the same seed makes the same histories everywhere', () => {
   const hash = (options: HistoryOptions) =>
     hashOf(Array.from({ length: 200 }, (_, i) => JSON.stringify(historyOf(i + 1, options))).join('\n')).toString(16)
-  // These values were recorded on x86-64 with Node 22. A change of the generator also changes them.
+  // These hashes were recorded on x86-64 with Node 22. They also change if the generator of histories changes.
   expect(hash({ peers: 'none' })).toBe('2a718d0a')
   expect(hash({})).toBe('f2be7f2f')
 })

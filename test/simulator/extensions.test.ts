@@ -1,11 +1,12 @@
 /**
- * Shows that the effect of each extension is visible. In a history that is made for an extension, the outcome with and without the
- * extension differs, and it is the same each time. The table of docs/extensions-measured.md is `make prove ARGS='--extensions --small'`.
+ * Tests that the effect of each protocol extension can be observed. In a history that was made for an extension, the
+ * result differs with and without the extension, in the same way each time. `make prove ARGS='--extensions --small'`
+ * writes the table of docs/extensions-measured.md.
  */
 import { expect, test } from 'vitest'
 import { compare, EXTENSIONS, newComparison, tableOf } from './extensions.ts'
 
-/** Seeds. Each extension makes a difference for some of them; more seeds would only take longer. */
+/** Seeds of the histories. Each extension makes a difference for some of them; more seeds would only take longer. */
 const SEEDS = [3, 8, 20, 30]
 
 test('the histories with and without each extension have the recorded differences', () => {

@@ -1,7 +1,7 @@
 /**
- * Measures an extension of the protocol: the same histories with it and without it, and the difference. Compared are
- * the times in which two nodes or none answered, or in which a client had no answer. This file decides what counts as
- * worse. This file does not know what is printed.
+ * Measures the effect of a protocol extension: runs the same histories with the extension and without it, and compares.
+ * The compared figures are the times in which two nodes or none answered, or in which a client got no answer. Decided
+ * here: what counts as worse. This module does not print the result.
  */
 import type { Without } from '../../src/simulator/node/engine-life.ts'
 import type { Scenario } from '../../src/simulator/scenario.ts'
@@ -13,12 +13,12 @@ import { judge, settledAt } from './judge.ts'
 
 export type Extension = {
   readonly name: string
-  /** Keys of a virtual router that turn the extension off. */
+  /** Keys of a virtual router's configuration that turn the extension off. */
   readonly off?: Readonly<Record<string, unknown>>
   readonly without?: Without
 }
 
-/** Extensions to RFC 9568 that have a switch (docs/architecture.md, Protocol decisions). */
+/** Extensions to RFC 9568 that a configuration can turn off (docs/architecture.md, Protocol decisions). */
 export const EXTENSIONS: readonly Extension[] = [
   { name: 'fastPreempt', off: { fastPreempt: false } },
   { name: 'Leaving', off: { leaving: false } },
@@ -35,19 +35,22 @@ export type Times = Readonly<Record<Question, { readonly sum: number; readonly l
 export type Comparison = {
   readonly extension: string
   histories: number
-  /** Number of histories with any difference. */
+  /** Number of histories in which the extension made any difference. */
   differed: number
-  /** ms in all histories. */
+  /** Sum over all histories with the extension, in ms, for each kind of time. */
   readonly on: Record<Question, number>
   readonly off: Record<Question, number>
   readonly longest: { readonly on: Record<Question, number>; readonly off: Record<Question, number> }
-  /** Seeds of histories whose longest overlap was longer with it than without it, by more than a hand-over. */
+  /**
+   * Histories whose longest time with two holders was longer with the extension than without it, by more than a
+   * hand-over. Times in ms.
+   */
   readonly worse: { readonly seed: number; readonly on: number; readonly off: number }[]
-  /** Exceeded bounds (judge.ts) in all histories. */
+  /** Number of exceeded limits (judge.ts) in all histories, with the extension (`on`) and without it (`off`). */
   readonly violations: { on: number; off: number }
-  /** Number of histories whose longest overlap was longer without it. */
+  /** Number of histories whose longest time with two holders was longer without the extension. */
   better: number
-  /** Number of engines that threw. */
+  /** Number of engines that threw an exception. */
   defects: number
 }
 
@@ -58,7 +61,10 @@ export const newComparison = ({ name }: Extension): Comparison => ({
   ...{ on: none(), off: none(), longest: { on: none(), off: none() } },
 })
 
-/** Compares the histories of one seed: with all extensions of profile `holdfast`, and without one after the other. */
+/**
+ * Runs the history of one seed with all extensions of the profile `holdfast`, and once without each extension. Adds the
+ * differences to the comparisons.
+ */
 export function compare(
   seed: number,
   comparisons: readonly Comparison[],
@@ -116,8 +122,8 @@ export function timesOf({ moments, ms, scenario }: Account): Times {
 }
 
 /**
- * Returns a row for each extension: the change in seconds over all histories, then the longest times in ms, with →
- * without.
+ * Returns a table with a row for each extension: the change in seconds over all histories, then the longest times in
+ * ms. A cell has the form "with → without".
  */
 export function tableOf(comparisons: readonly Comparison[]): string {
   const change = ({ off, on }: Comparison, question: Question) =>

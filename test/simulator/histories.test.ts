@@ -1,7 +1,7 @@
 /**
- * Histories of faults on simulated LANs, with the daemon itself on every node. Two nodes, or none, answer no longer
- * than the active faults allow, and the final state is the right one. A failure is shrunk and printed as the scenario
- * that repeats it (test/simulator/scenarios). `make prove` runs ten thousand.
+ * Tests histories of faults on simulated LANs, with the daemon itself on every node. Two nodes, or none, answer for no
+ * longer than the faults allow, and the right node is the holder at the end. A failed history is reduced, and printed
+ * as a scenario that repeats the failure (test/simulator/scenarios). `make prove` runs ten thousand histories.
  */
 import { expect, test } from 'vitest'
 import { newTally, prove } from './prove.ts'
@@ -15,7 +15,7 @@ test('288 histories of small clusters keep the bounds', () => {
     tally.failures.map(({ seed }) => seed),
     told(tally.failures),
   ).toEqual([])
-  // A generator without faults would pass the test as well.
+  // If the generator of histories made no faults, the test would pass as well.
   expect(Math.min(...[...tally.kinds.values()]), 'faults of the rarest kind').toBeGreaterThan(2)
   expect(tally.longest.none, 'longest time in ms without an answer, in the worst history').toBeGreaterThan(300)
 }, 240_000)

@@ -1,7 +1,7 @@
 /**
- * Makes a scenario from a seed. This file decides the size and configuration of LANs, the faults, their duration and
- * overlap, and the pause after each in which one holder can be seen. It uses whole numbers only, so that the result is
- * the same everywhere.
+ * Makes a scenario from a seed. Decided here: the size and configuration of LANs, the faults, and their duration and
+ * overlap. After each fault there is a pause in which one holder can be observed. The code uses whole numbers only, so
+ * that the result is the same on every machine.
  */
 
 import { between, type Chance, lasting, pick, streamOf } from '../../src/simulator/chance.ts'
@@ -11,14 +11,16 @@ import { boundOf, circumstancesOf, type Facts, factsOf, isNeighbour } from './bo
 
 type Shape = { readonly nodes: number; readonly routers: number; readonly interval: number }
 
-/** `small`: three to five nodes with one or two routers each, for runs that have to be short. */
-/** `peers`: which histories have keepalived among their nodes; one in five, unless it is said. */
+/**
+ * Options of a history. `small`: three to five nodes with one or two routers each, for short runs. `peers`: which
+ * histories have keepalived among their nodes; absent: one in five.
+ */
 export type HistoryOptions = { readonly small?: boolean; readonly peers?: 'some' | 'none' | 'all' }
 
-/** Share of histories with keepalived, by default. */
+/** Share of the histories in which some nodes run keepalived, by default. */
 const WITH_PEERS = 0.2
 
-/** Returns the size of a LAN: mostly that of real clusters, sometimes the largest allowed one. */
+/** Returns the size of a LAN: mostly that of real clusters, sometimes the largest allowed size. */
 function shapeOf(chance: Chance, { small = false }: HistoryOptions): Shape {
   if (small) {
     const nodes = pick(chance, [3, 3, 3, 4, 5])
@@ -86,7 +88,7 @@ function nodesOf({ interval, nodes: count, routers: routerCount }: Shape, chance
   const ownOf = (host: number, family: string) => (family === 'ipv4' ? `192.0.2.${host}` : `fe80::${host.toString(16)}`)
   return hosts.map((host, position): NodeSpec => {
     const priorityFor = (router: number): number => {
-      // The best node differs from router to router, unless the routers move together.
+      // The node with the highest priority differs from router to router, unless the routers form a sync group.
       const place = grouped ? position : (position + router) % count
       if (ladder === 'equal') return 100
       if (ladder === 'checked') return 40
@@ -132,8 +134,8 @@ function nodesOf({ interval, nodes: count, routers: routerCount }: Shape, chance
 }
 
 /**
- * Makes keepalived nodes of one or two nodes, never of all. The choice has its own random stream, so that histories
- * without them stay the same.
+ * Makes one or two of the nodes keepalived nodes, never all of them. The choice has a random sequence of its own, so
+ * that all other histories stay the same.
  */
 function withPeers(
   nodes: readonly NodeSpec[],
@@ -149,7 +151,10 @@ function withPeers(
   return nodes.map((node, i) => (chosen.has(i) ? asKeepalived(node) : node))
 }
 
-/** Returns the node as keepalived would run it: keepalived knows no hint of other nodes. */
+/**
+ * Returns the node with a configuration that keepalived could have. keepalived knows no list of other nodes for a
+ * multicast router.
+ */
 export function asKeepalived(node: NodeSpec): NodeSpec {
   const { virtualRouters } = node.config
   const routers = (Array.isArray(virtualRouters) ? virtualRouters : []).map((router) => {
@@ -159,7 +164,7 @@ export function asKeepalived(node: NodeSpec): NodeSpec {
   return { ...node, daemon: 'keepalived', config: { ...node.config, virtualRouters: routers } }
 }
 
-/** Shortest and longest duration in ms. */
+/** Shortest and longest duration of each kind of fault, in ms. */
 const LASTS: Partial<Record<FaultKind, readonly [number, number]>> = {
   'clock step': [0, 0],
   'VIP deleted': [0, 0],
@@ -175,7 +180,7 @@ const LASTS: Partial<Record<FaultKind, readonly [number, number]>> = {
   duplicates: [500, 3_000],
   'service down': [20, 4_000],
 }
-/** Faults after which a node leaves: it gets two seconds for it. */
+/** Kinds of faults after which a node leaves. The node gets two seconds for that. */
 const LEFT: ReadonlySet<FaultKind> = new Set(['crash guardian', 'freeze guardian', 'stop'])
 const calmAfter = (fault: Fault, on: Circumstances & Facts): number =>
   LEFT.has(fault.kind) && !isNeighbour(fault, on)
@@ -193,13 +198,13 @@ function faultsOf(
   const kinds = FAULT_KINDS.filter((kind) => kind !== 'service down' || checked)
   const weighted = (except?: string): string => {
     const free = nodes.filter(({ name }) => name !== except)
-    // The first node is often the best.
+    // The first node is often the one with the highest priority.
     return (chance() < 0.5 ? free[0] : free[between(chance, 0, free.length - 1)])?.name ?? 'n1'
   }
   const faultAt = (at: number, except?: string): Fault => {
     const kind = kinds[between(chance, 0, kinds.length - 1)] ?? 'crash engine'
     const [from, to] = LASTS[kind] ?? [100, 2_500]
-    // With a long interval short faults have no effect.
+    // With a long advertisement interval, a short fault has no effect.
     const ms = to === 0 ? 0 : lasting(chance, from, Math.max(to, 5 * interval))
     const node = OF_THE_LAN.has(kind) ? {} : { node: weighted(except) }
     return { at, ms, kind, ...node, ...amountOf(kind, interval, chance) }
@@ -212,7 +217,7 @@ function faultsOf(
     const both = count > 2 && chance() < 0.35
     const all = both ? [first, faultAt(now + between(chance, 0, 700), first.node)] : [first]
     faults.push(...all)
-    // The time after which a client gives up is not waited for: the next fault may come before.
+    // The pause does not last until a client gives up a node: the next fault may come before that.
     const circumstances = circumstancesOf(facts, all)
     const on = { ...circumstances, unheard: circumstances.astray, givenUp: 0 }
     const ends = all.map((fault) => fault.at + fault.ms + calmAfter(fault, on))

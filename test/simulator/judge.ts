@@ -1,6 +1,6 @@
 /**
- * A simulated history as the judge sees it (test/judge): every change is known with its exact time. Pure. This file
- * does not know how it came about.
+ * Converts a simulated history to the form that the judge reads (test/judge): every change with its exact time. Pure.
+ * This module does not know the causes of the changes.
  */
 
 import { type History, type Span, sightsOf } from '../../src/lab/watch/history.ts'
@@ -16,7 +16,7 @@ import { boundOf, circumstancesOf, factsOf, intervalOf, lowestPriority, quietOf 
 export type Violation = { readonly at: number; readonly text: string; readonly question: Question | 'defect' | 'end' }
 export type Judged = { readonly violations: readonly Violation[]; readonly longest: Readonly<Record<Question, number>> }
 
-/** Returns the time from which the history is judged: the service or the LAN settles first. */
+/** Returns the time in ms from which the history is judged, so that the service or the LAN settles first. */
 export const settledAt = (scenario: Scenario): number => (scenario.faults[0]?.at ?? scenario.ms) - 1
 
 const FROZEN: ReadonlySet<Fault['kind']> = new Set(['freeze engine', 'freeze both'])
@@ -39,8 +39,8 @@ function rulesOf(scenario: Scenario, addresses: number): Rules<Fault> {
 }
 
 /**
- * Returns the history of an address. A client without an entry asks once a second (witness.ts), whenever the service
- * began. A client that never gets one is a fault.
+ * Returns the history of an address. A client without a neighbour entry asks once a second (witness.ts), from the begin
+ * of the service on. If the client never gets an entry, that is a fault.
  */
 export function historyOf(address: string, moments: readonly Moment[], to: number): History {
   const first = moments.findIndex(({ served }) => served !== undefined)

@@ -1,7 +1,7 @@
 /**
- * The model of keepalived against recordings of keepalived 2.2.7. Every vector of the state machine and of its
- * extensions was replayed on it (test/conformance/vectors, `observed`). If the recording differs from the vector, the
- * model has to differ in the same way. Vectors that the model cannot play are listed with a reason.
+ * Compares the model of keepalived with recordings of keepalived 2.2.7. Every vector of the state machine and of its
+ * extensions was replayed on keepalived (test/conformance/vectors, `observed`). If the recording differs from the
+ * vector, the model has to differ in the same way. Vectors that the model cannot play are listed with a reason.
  */
 import { describe, expect, test } from 'vitest'
 import { address } from '../../src/wire/address.ts'
@@ -18,10 +18,16 @@ import { fileOf } from '../conformance/timeline-file.ts'
 import { checkState, type Line, ModelReplay, type Observed, observedOf, without } from './keepalived-replay.ts'
 
 const REAL = 'keepalived-2.2.7'
-/** Tolerance in microseconds. The recordings were compared within 80 ms, and have the time of the packet for each difference. */
+/**
+ * Tolerance in microseconds. The recordings were compared with the vectors within 80 ms. For each difference they have
+ * the time of the packet.
+ */
 const TOLERANCE = 20_000
 
-/** Vectors that the model cannot play: the importer refuses their keyword or warns about it, as `simulate` does. */
+/**
+ * Vectors that the model cannot play, with the reason: the importer of keepalived files refuses their keyword or warns
+ * about it, as `simulate` does.
+ */
 const NOT_MODELLED: Readonly<Record<string, string>> = {
   'SX-ST06': 'vrrp_startup_delay',
   'SX-TM01': 'down_timer_adverts',
@@ -66,7 +72,7 @@ function playTimeline(vector: TimelineVector): readonly Line[] {
   const all = [
     ...events
       .filter(({ type }) => type !== 'script_result')
-      // An interface that is down is down before anything starts.
+      // If an interface is down at the begin of a vector, it is down before anything starts.
       .sort(
         (one, other) => one.at_us - other.at_us || Number(one.type === 'startup') - Number(other.type === 'startup'),
       )
@@ -81,7 +87,7 @@ function playTimeline(vector: TimelineVector): readonly Line[] {
   return replay.lines
 }
 
-/** Returns the vector without init_fail, which the model ignores (keepalived-node.ts). */
+/** Returns the vector without the keyword init_fail, which the model ignores (keepalived-node.ts). */
 function heedless(vector: TimelineVector): TimelineVector {
   const scripts = Object.entries(vector.config.trackers.scripts ?? {}).map(([name, { init_fail: _, ...rest }]) => [
     name,
@@ -119,7 +125,10 @@ function happen(replay: ModelReplay, { config }: TimelineVector, told: TimelineV
   }
 }
 
-/** Returns the expected lines. Notifications alone report groups, changed priorities and a competing Active. */
+/**
+ * Returns the lines that the vector expects. Groups, changed priorities and a competing Active are reported by
+ * notifications only, and are left out.
+ */
 function wantedOf({ expect: expected }: TimelineVector): Line[] {
   return expected.flatMap((line): Line[] => {
     const { at_us: at, instance, line: notified } = line
@@ -212,7 +221,7 @@ function playMachine(vector: MachineVector): { readonly seen: readonly Line[]; r
     }
     for (const output of expected.outputs) wanted.push(...wantedLines(output, at))
   }
-  // A difference may come after the last step.
+  // A difference from the vector may come after the vector's last step.
   for (const { at } of observed(vector)?.extra ?? []) replay.until(at, true)
   return { seen: replay.lines, wanted }
 }
@@ -226,8 +235,8 @@ function wantedLines(output: Readonly<Record<string, unknown>>, at: number): Lin
 }
 
 /**
- * Returns the lines until the first answer to a competing Active (VR-FSM-25). After that answer, keepalived's timer restarts and the timer
- * of RFC 9568 does not. The recordings accepted both.
+ * Returns the lines until the first answer to a competing Active (VR-FSM-25). After that answer, keepalived restarts
+ * its timer, and RFC 9568 does not restart it. The recordings accepted both behaviours.
  */
 function untilFirstAnswer(lines: readonly Line[], { steps }: MachineVector): Line[] {
   const heard = steps.map((each) => vectorStep.parse(each)).filter(({ event }) => event.type === 'advert')

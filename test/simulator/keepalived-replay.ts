@@ -1,7 +1,7 @@
 /**
- * Plays vectors that were replayed on keepalived 2.2.7 to the model of keepalived
- * (src/simulator/keepalived/keepalived-daemon.ts). It returns the model's packets, announcements and states with
- * their times, and the recorded ones. Decides how the model receives a vector. Knows no expectation of its own.
+ * Plays test vectors on the model of keepalived (src/simulator/keepalived/keepalived-daemon.ts). The same vectors were
+ * replayed on keepalived 2.2.7. The module returns packets, announcements and states with their times: those of the
+ * model, and those of the recording. Decided here: how the model receives a vector. The module itself expects nothing.
  */
 import { announcementIn } from '../../src/arp/probe.ts'
 import type { Config } from '../../src/config/config.ts'
@@ -13,7 +13,7 @@ import { parseMac } from '../../src/wire/mac.ts'
 import { centis, millis } from '../../src/wire/units.ts'
 import { read } from '../support/keepalived-text.ts'
 
-/** A line of a result; `at` in whole microseconds. */
+/** A packet, announcement or state as a line of text; `at` in whole microseconds. */
 export type Line = { readonly at: number; readonly text: string }
 export type Told = {
   readonly vrid: number
@@ -39,7 +39,7 @@ export function configOf(text: string): Config {
   return parsed.config
 }
 
-/** Returns the current state of a check or file; `undefined` before the first result. */
+/** Returns the state of a check or a tracked file; `undefined` means that there is no result yet. */
 export const checkState = (state: 'up' | 'down' | undefined, weight?: number): CheckState => ({
   ...{ result: state ?? 'undecided', countsAs: state ?? 'nothing', since: millis(0), weight },
 })
@@ -87,7 +87,7 @@ export class ModelReplay {
     this.lines.push({ at: this.#now, text })
   }
 
-  /** Returns the nodes whose kernel has the address. */
+  /** Returns the names of the nodes whose kernel has the address. */
   has(vip: string): boolean {
     return this.#present.has(address(vip))
   }
@@ -96,7 +96,7 @@ export class ModelReplay {
     return Math.floor(this.#daemon.deadline * 1_000)
   }
 
-  /** Runs everything that is due before a moment; `inclusive`: and at this very moment. */
+  /** Runs every event that is due before the time `at`; with `inclusive`, also the events at that time. */
   until(at: number, inclusive: boolean): void {
     for (let fired = 0; fired < 10_000; fired++) {
       const due = this.#daemon.deadline
@@ -116,7 +116,7 @@ export class ModelReplay {
     this.#at(at, () => this.#daemon.stop())
   }
 
-  /** Changes something that the node tracks. */
+  /** Changes the state of something that the node tracks, at the time `at`. */
   retrack(at: number, change: () => void): void {
     this.#at(at, (now) => {
       change()
@@ -130,7 +130,7 @@ export class ModelReplay {
     })
   }
 
-  /** Delivers an advertisement to the group, or to the node's address of its family. */
+  /** Delivers an advertisement to the node at the time `at`: to the VRRP group, or as unicast to the node's address. */
   hear(at: number, { addresses, from, interval, priority, valid = true, version, vrid }: Told, unicast: boolean): void {
     const source = address(from)
     const family = familyOf(source)
@@ -154,7 +154,7 @@ const nameOf = (config: Config, vrid: number | undefined): string =>
 
 export type Observed = { readonly missing: readonly Line[]; readonly extra: readonly Line[] }
 
-/** Returns the recording of the real keepalived, `undefined` without a comparable one. */
+/** Returns the recording of the real keepalived; `undefined` if the vector has no recording that can be compared. */
 export function observedOf(text: string): Observed | undefined {
   if (text.startsWith('as expected')) return { missing: [], extra: [] }
   const [, missing, extra] = /^differs: missing \[(.*?)\] extra \[(.*?)\]$/.exec(text) ?? []
@@ -162,7 +162,7 @@ export function observedOf(text: string): Observed | undefined {
   return { missing: linesOf(missing), extra: linesOf(extra) }
 }
 
-/** Reads lines such as "+3.504s advert V1 prio 255; +3.504s garp 198.51.100.1". */
+/** Parses recorded lines such as "+3.504s advert V1 prio 255; +3.504s garp 198.51.100.1". */
 const linesOf = (text: string): Line[] =>
   text
     .split('; ')
@@ -173,12 +173,15 @@ const linesOf = (text: string): Line[] =>
       return { at: Math.round(Number(seconds) * 1e6), text: what.replace(/^advert (\w+) prio (\d+)$/, 'advert $1 $2') }
     })
 
-/** Compares two lines. A line without a priority matches any: the recordings shorten some. */
+/**
+ * Returns true if two lines are equal within the tolerance. A line without a priority equals a line with any priority,
+ * because the recordings shorten some lines.
+ */
 const same = (one: Line, other: Line, tolerance: number): boolean =>
   (one.text === other.text || one.text.startsWith(`${other.text} `) || other.text.startsWith(`${one.text} `)) &&
   Math.abs(one.at - other.at) <= tolerance
 
-/** Returns the lines without a partner among the others. */
+/** Returns those lines that have no equal line among the others. */
 export function without(lines: readonly Line[], others: readonly Line[], tolerance: number): Line[] {
   const rest = [...others]
   return lines.filter((line) => {

@@ -15,18 +15,19 @@ const { values } = parseArgs({
     histories: { type: 'string', default: '10000' },
     seconds: { type: 'string', default: '86400' },
     small: { type: 'boolean', default: false },
-    /** keepalived among the nodes: of some histories, of none, of all. */
+    /** Which histories have keepalived among their nodes: some, none or all of them. */
     peers: { type: 'string', default: 'some' },
     out: { type: 'string', default: 'build/scenarios' },
-    /** Measures the effect of each extension instead: the same histories with and without it. */
+    /** True to measure the effect of each protocol extension: the same histories run with it and without it. */
     extensions: { type: 'boolean', default: false },
-    /** Compares the same histories with keepalived on all nodes, on some and on none instead. */
+    /** True to compare the same histories with keepalived on all nodes, on some nodes and on no node. */
     neighbours: { type: 'boolean', default: false },
   },
 })
 const [first, count] = [Number(values.seed), Number(values.histories)]
 const tally = newTally()
-// An optional limit: the report has the number of histories by then. The content of a history does not depend on it.
+// Optional time limit. The report has the number of histories that ran within it. A history does not depend on the
+// limit.
 const peers = values.peers === 'none' || values.peers === 'all' ? values.peers : 'some'
 const until = performance.now() + Number(values.seconds) * 1_000
 if (values.extensions) {

@@ -1,6 +1,6 @@
 /**
- * Thousands of histories and their failures: the body of main.ts and of the short run in CI. This file decides that a
- * failing history is shrunk, printed and stored. This file does not know processes and files.
+ * Runs thousands of histories and collects the failed ones, for main.ts and for the short run in CI. Decided here: a
+ * failed history is reduced, printed and stored. This module does not access processes and files.
  */
 
 import { FAULT_KINDS, type FaultKind, type Scenario } from '../../src/simulator/scenario.ts'
@@ -20,9 +20,9 @@ export type Tally = {
   faults: number
   routers: number
   nodes: number
-  /** Number of histories with keepalived among the nodes. */
+  /** Number of histories in which some nodes run keepalived. */
   peers: number
-  /** Virtual ms, and number of events. */
+  /** Sum of the simulated milliseconds (`ms`), and number of simulated events. */
   ms: number
   steps: number
   readonly kinds: Map<FaultKind, number>

@@ -1,6 +1,6 @@
 /**
- * Histories of faults in which every life of every engine is recorded. A new engine that receives the recording does
- * the same as the recorded one. The recording changes no history.
+ * Tests recordings of engines: in histories of faults, every run of every engine is recorded. A new engine that
+ * receives the recorded inputs does the same as the recorded engine. The recording changes no history.
  */
 import { expect, test } from 'vitest'
 import { simulate } from '../../src/simulator/simulation.ts'
@@ -36,7 +36,7 @@ test('a replay of every life of every node gives the same result, in 18 historie
     }
   }
   expect(wrong).toEqual([])
-  // A replay that compares nothing would pass the test as well.
+  // If a replay compared nothing, the test would pass as well.
   expect(sums.lives).toBeGreaterThan(60)
   expect(sums.turns).toBeGreaterThan(20_000)
   expect(sums.outputs).toBeGreaterThan(20_000)

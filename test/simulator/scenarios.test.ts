@@ -1,6 +1,7 @@
 /**
- * Failures that the simulator once found, each as a shrunk scenario in test/simulator/scenarios: they must not come
- * back. The file's name describes the failure, docs/simulated-histories.md its origin.
+ * Tests that failures which the simulator once found do not return. Each is a reduced scenario in
+ * test/simulator/scenarios. The name of the scenario's file describes the failure; docs/simulated-histories.md
+ * describes its origin.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * Tests that the simulator notices faults. A history without one of the safety nets must have violations, and none
- * with all of them. A failing history is shrunk without losing its failure.
+ * Tests that the simulator finds faults of the daemon. A history without one of the daemon's safety nets must exceed
+ * limits, and the same history with all of them must not. A failed history is reduced without losing its failure.
  */
 import { describe, expect, test } from 'vitest'
 import type { Without } from '../../src/simulator/node/engine-life.ts'
@@ -30,7 +30,7 @@ const scenario = (...faults: readonly Fault[]): Scenario => ({
 })
 const on = (name: string, kind: Fault['kind'], at: number, ms: number): Fault => ({ at, ms, kind, node: name })
 
-/** Freezes a Backup so often that one freeze ends when a deadline is due. */
+/** Freezes a Backup repeatedly, so that one of the freezes ends at the moment at which a deadline is due. */
 const backupFreezes = Array.from({ length: 6 }, (_, i) => on('n2', 'freeze engine', 3_000 + 1_500 * i, 500 + i))
 
 describe.each<[Without, Scenario]>([

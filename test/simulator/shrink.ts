@@ -1,10 +1,10 @@
 /**
- * Shrinks a failing scenario: takes out one part after the other, as long as it fails in the same way. This file does
- * not know what a fault or a router is. The caller decides what still counts as failing.
+ * Reduces a failed scenario: takes out one part after the other, as long as the scenario fails in the same way. This
+ * module does not know what a fault or a router is. The caller decides what still counts as failed.
  */
 import type { Fault, NodeSpec, Scenario } from '../../src/simulator/scenario.ts'
 
-/** Number of attempts: each is a whole history. */
+/** Largest number of attempts. Each attempt simulates a whole history. */
 const PATIENCE = 120
 
 export function shrink(failing: Scenario, stillFails: (scenario: Scenario) => boolean): Scenario {
@@ -25,7 +25,7 @@ export function shrink(failing: Scenario, stillFails: (scenario: Scenario) => bo
 
 function* smallerThan(scenario: Scenario): Generator<Scenario> {
   const { faults, nodes } = scenario
-  // The first half, the last half, then each part.
+  // First the first half of the faults is taken out, then the last half, then each fault alone.
   const half = Math.floor(faults.length / 2)
   if (half > 0) {
     yield { ...scenario, faults: faults.slice(half) }
@@ -56,7 +56,7 @@ function* smallerThan(scenario: Scenario): Generator<Scenario> {
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 const routersOf = (node: NodeSpec | undefined): number => listOf(node?.config.virtualRouters).length
 
-/** Keeps some routers of a node. A group that has lost a member goes as well. */
+/** Returns the node with only some of its virtual routers. A sync group that has lost a member is taken out as well. */
 function withRouters(node: NodeSpec, keeps: (position: number) => boolean): NodeSpec {
   const virtualRouters = listOf(node.config.virtualRouters).filter((_, i) => keeps(i))
   const { syncGroups: _, ...rest } = node.config

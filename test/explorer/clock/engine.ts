@@ -1,4 +1,7 @@
-/** The engine: one turn after the other, each from the first receive to the proof that nothing was left to read. */
+/**
+ * Models the engine: it runs one turn after the other. A turn begins with the first receive, and ends with the proof
+ * that no packet was left to read.
+ */
 import { send } from './lan.ts'
 import { type Goal, PRIORITY, type Rules, type State, type Step, TICKS } from './state.ts'
 
@@ -31,7 +34,7 @@ export function engineSteps(state: State, rules: Rules): Step[] {
   }
 }
 
-/** The moment before a receive. The proof is as old as this moment. */
+/** Returns the state before a receive. The proof that the engine has read everything is as old as this moment. */
 const look = (state: State, rules: Rules): State => ({
   ...state,
   at: 'receive',
@@ -111,7 +114,10 @@ function hear(state: State, priority: number, rules: Rules): Step[] {
   return step('hears nothing new', look(state, rules))
 }
 
-/** The clock thread is there again. It may have sent what it held after the engine had said something else. */
+/**
+ * Returns the state after the clock thread has freed its word. The thread may have sent its frame after the engine has
+ * sent another one.
+ */
 const freed = (state: State, rules: Rules): State => {
   const free = { ...state, alone: false }
   const word = state.engine === 'Active' ? state.says : PRIORITY.release
@@ -132,7 +138,10 @@ function back(state: State, rules: Rules): State {
   return { ...send(active, state.says), alone: state.clockBusy, proof: 0, at: 'arm', mark: 'none' }
 }
 
-/** At most 5 ms: then the clock thread stands still, and the engine goes on without it. */
+/**
+ * Returns the steps of an engine that waits for the clock thread, at most 5 ms. After that, the clock thread stands
+ * still and the engine goes on without it.
+ */
 function wait(state: State): Step[] {
   if (state.clockBusy && !state.stopped.clock) return []
   const speaks = state.goal === 'demote' || state.goal === 'stop' || state.goal === 'cover'
@@ -147,7 +156,10 @@ function say(state: State): State {
   return state.goal === 'demote' ? { ...said, at: 'arm', sinceWord: 0 } : { ...said, at: 'arm' }
 }
 
-/** An executed plan is the guardian's: the engine then returns as after any absence. */
+/**
+ * Returns the state after the engine has withdrawn its cleanup plan. If the guardian has executed the plan, the engine
+ * returns as after any absence.
+ */
 const disarm = (state: State, rules: Rules): State =>
   state.plan === 'executed' ? look({ ...state, goal: undefined }, rules) : { ...state, plan: 'none', at: 'remove' }
 

@@ -1,4 +1,7 @@
-/** The guardian: a thread that keeps time, and a thread that executes the cleanup plan. */
+/**
+ * Models the guardian: the clock thread sends advertisements at their times, and the executor thread executes the
+ * cleanup plan.
+ */
 import { send } from './lan.ts'
 import { PRIORITY, type Rules, type State, type Step, TICKS } from './state.ts'
 
@@ -6,10 +9,16 @@ const clock = (text: string, next: State): Step[] => [{ text: `clock ${text}`, n
 const executor = (text: string, next: State): Step[] => [{ text: `executor ${text}`, next }]
 
 const hasSlept = (state: State, rules: Rules) => state.slept && rules.noticesSleep
-/** Later than one interval: whether the peer still waits is not certain. The engine's timer covers. */
+/**
+ * Returns true if the clock is more than one interval late, so that the peer may already have taken over. The engine's
+ * own timer handles this case.
+ */
 const isLate = (state: State, rules: Rules) =>
   state.sent >= 2 * TICKS.interval || hasSlept(state, rules) || isLeaseOver(state, rules)
-/** The lease counts from the question: a guardian that stood still must ask before it judges. */
+/**
+ * Returns true if the engine's lease is over. The lease counts from the guardian's question, so a guardian that stood
+ * still must ask before it judges.
+ */
 const isLeaseOver = (state: State, rules: Rules) => rules.lease && state.askedFor >= TICKS.lease / 2
 
 export function clockSteps(state: State, rules: Rules): Step[] {
@@ -88,7 +97,10 @@ function awaitClock(state: State, rules: Rules): Step[] {
   return state.stopped.clock ? executor('no longer waits for the clock', { ...stopped, overtaken: rules.repeats }) : []
 }
 
-/** Long after the deadline another node has taken over: priority 0 would mislead the LAN. */
+/**
+ * Returns the state after the guardian's priority 0. Long after the deadline another node has taken over, and priority
+ * 0 would mislead the LAN, so none is sent then.
+ */
 function release(state: State): State {
   const done = { ...state, executorAt: 'idle' as const, slept: false }
   return state.slept || state.sent > TICKS.deadline + TICKS.grace ? done : send(done, PRIORITY.release)

@@ -1,7 +1,13 @@
-/** The LAN, the kernel, the peer, and what may go wrong. The peer follows RFC 9568 §6.4 with preemption, and is never late. */
+/**
+ * Models the LAN, the kernel, the peer and the faults. The peer follows RFC 9568 §6.4 with preemption, and is never
+ * late.
+ */
 import { type Fault, LONGEST, PRIORITY, type Priority, type State, type Step, TICKS } from './state.ts'
 
-/** Delivers the node's frame to the peer: RFC 9568 §6.4.2 and §6.4.3, with fastPreempt for a lowered priority. */
+/**
+ * Delivers the node's frame to the peer, which follows RFC 9568 §6.4.2 and §6.4.3, with fastPreempt for a lowered
+ * priority.
+ */
 export function send(state: State, priority: Priority): State {
   const now: State = { ...state, sent: 0, lastWord: priority }
   if (state.peerActive)
@@ -14,11 +20,12 @@ export function send(state: State, priority: Priority): State {
   return state.peerWait === TICKS.skew ? now : { ...now, peerTimer: 0, peerWait: TICKS.skew }
 }
 
-/** Delivers the peer's advertisement to the node: first to the guardian's socket, then to the engine's. */
+/** Delivers the peer's advertisement to the node: first to the guardian's socket, then to the engine's socket. */
 const advertise = (state: State): State => arrive({ ...state, peerActive: true, peerTimer: 0 }, PRIORITY.peer)
 
 /**
- * Adds a frame to the queue. Of more than two waiting frames only the last two are kept: they have the same effect.
+ * Adds a frame to the engine's receive queue. If more than two frames wait, only the last two are kept, because the
+ * effect is the same.
  */
 const arrive = (state: State, priority: Priority): State => ({
   ...state,
@@ -43,7 +50,7 @@ export function lanSteps(state: State): Step[] {
   return steps
 }
 
-/** Returns the faults that may happen at any time. */
+/** Returns the steps in which a fault begins. A fault may begin at any time. */
 export function surprises(state: State, kinds: readonly Fault[]): Step[] {
   const steps: Step[] = []
   const { stopped } = state
@@ -71,8 +78,8 @@ export function surprises(state: State, kinds: readonly Fault[]): Step[] {
 }
 
 /**
- * Returns the changes of a fault, `undefined` if it has happened already. All faults but `kill` and `sleep` stop a
- * part of the node.
+ * Returns what a fault changes in the state; `undefined` if the fault has happened already. Every fault except `kill`
+ * and `sleep` stops a part of the node.
  */
 function faultOf(kind: Fault, state: State): Partial<State> | undefined {
   const { engine, clock, executor } = state.stopped
@@ -95,7 +102,7 @@ function faultOf(kind: Fault, state: State): Partial<State> | undefined {
   }
 }
 
-/** Lets the peer's time pass; the node's does not. */
+/** Lets time pass for the peer, but not for the node, which sleeps. */
 function sleep(state: State): Partial<State> {
   const { peerActive } = state
   if (peerActive) return { slept: true }
@@ -121,7 +128,7 @@ function noted(state: State): State {
 
 const more = (ticks: number, longest: number) => Math.min(ticks + 1, longest)
 
-/** Lets half an interval pass. Renewals of the address happen here: the executor renews while the plan is armed. */
+/** Lets half an advertisement interval pass. The executor renews the address here while the cleanup plan is armed. */
 export function tick(state: State): State {
   const renews = state.plan === 'armed' && !state.stopped.executor && state.executorAt === 'idle'
   const holders = Number(state.address) + Number(state.peerActive)

@@ -1,4 +1,4 @@
-/** Properties that must hold in each state. */
+/** Defines the properties that must hold in each state of the clock's model. */
 import { LONGEST, PRIORITY, type State, type Step, TICKS } from './state.ts'
 
 export function problemOf(before: State, { text, next }: Step): string | undefined {
@@ -30,11 +30,15 @@ export function problemOf(before: State, { text, next }: Step): string | undefin
   )
     return `no successor ${next.sinceWord} ticks after the node's word`
   if (!next.seen.both && !next.seen.slept && next.two > bound(next)) return `two holders for ${next.two} ticks`
-  // If engine and guardian stand still, the kernel removes the address, and the peer takes over after its timer alone.
+  // If engine and guardian both stand still, the kernel removes the address, and the peer takes over after its own
+  // timer alone.
   const longest = next.seen.both ? TICKS.activeDown : 2 * TICKS.skew
   if (next.none > longest && !next.seen.torn) return `no holder for ${next.none} ticks`
   return undefined
 }
 
-/** An engine that stands still between the withdrawal of its plan and the removal leaves the address to the kernel's lifetime. */
+/**
+ * Returns the longest time in ticks for which the node may have the address. If an engine stops between the withdrawal
+ * of its cleanup plan and the removal of the address, only the kernel's lifetime ends the address.
+ */
 const bound = (state: State) => (state.plan === 'none' ? TICKS.lifetime + 1 : TICKS.deadline + 1)

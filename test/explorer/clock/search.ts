@@ -1,4 +1,7 @@
-/** Looks at every state that the model reaches, the nearest first, so the first wrong one has a shortest story. */
+/**
+ * Visits every state that the clock's model can reach, those with the fewest steps first. So the first wrong state has
+ * a shortest story.
+ */
 import { engineSteps } from './engine.ts'
 import { clockSteps, executorSteps } from './guardian.ts'
 import { lanSteps, surprises, tick } from './lan.ts'
@@ -7,7 +10,7 @@ import { FAULTS, type Fault, type Rules, type Setting, type State, type Step, st
 
 export type Result = {
   readonly states: number
-  /** Largest number of ticks with two holders, and with none, by what had happened. */
+  /** Largest number of ticks with two holders (`two`) and with no holder (`none`), by the faults that had happened. */
   readonly longest: ReadonlyMap<string, { two: number; none: number }>
   readonly problem: string | undefined
   readonly story: readonly string[]

@@ -4,120 +4,137 @@
  * are in the files beside this one.
  */
 
-/** Priorities on the LAN, lowest first. The node advertises `high`, or `low` after a demotion; the peer lies between. */
+/**
+ * Priorities on the LAN in ascending order. The node advertises `high`, or `low` after a demotion. The peer's priority
+ * lies between them.
+ */
 export const PRIORITY = { release: 0, low: 1, peer: 2, high: 3 } as const
 export type Priority = (typeof PRIORITY)[keyof typeof PRIORITY]
 
-/** Ticks. */
+/** Durations of the model in ticks. */
 export const TICKS = {
   interval: 2,
-  /** The shared timer that wakes the engine if no frame has left: 2.5 intervals. */
+  /** Time of the shared timer that wakes the engine if the clock has sent no frame: 2.5 intervals. */
   clockLate: 5,
-  /** Deadline of the cleanup plan: 3 intervals after the last frame. */
+  /** Time from the last frame to the deadline of the cleanup plan: 3 intervals. */
   deadline: 6,
   /** Active_Down_Interval of the peer: 3 intervals and Skew_Time. */
   activeDown: 7,
   skew: 1,
-  /** Time after the deadline in which priority 0 is still sent. */
+  /** Time after the deadline of the cleanup plan in which the guardian still sends priority 0. */
   grace: 1,
-  /** Shorter than the lifetime: otherwise a clock whose engine and executor stand still advertises an expired address. */
+  /**
+   * Duration of the engine's lease. It is shorter than the lifetime of the address. Otherwise a clock whose engine and
+   * executor stand still would advertise an expired address.
+   */
   lease: 14,
-  /** Lifetime of the address in the kernel, if nothing renews it. */
+  /** Lifetime of the address in the kernel, after which the kernel removes the address if no process has renewed it. */
   lifetime: 16,
-  /** Silence of the executor after which the engine leaves, because the address is no longer renewed. */
+  /** Silence of the executor after which the engine leaves, because no thread renews the address any longer. */
   patience: 12,
 } as const
 
-/** Longest age of each kind that a rule distinguishes; a greater one makes no difference. */
+/** Largest age of each kind that a rule distinguishes. A larger age makes no difference. */
 export const LONGEST = {
   ...{ sent: 8, proof: 7, asked: 7, away: 18, peer: 7, returning: 2, word: 4, renewed: 16, silent: 12, measured: 24 },
 } as const
 
 export type Engine = 'Active' | 'Leaving' | 'Backup' | 'Returning' | 'dead'
-/** Next step of the engine; `idle` waits for an event. */
+/** Next step of the engine. `idle`: the engine waits for an event. */
 export type EnginePlace = 'idle' | 'receive' | 'prove' | 'withdraw' | 'wait' | 'say' | 'arm' | 'disarm' | 'remove'
-/** Why the engine withdraws the clock. */
+/** Reason for which the engine withdraws the clock's word. */
 export type Goal = 'demote' | 'stop' | 'lose' | 'return' | 'end' | 'cover'
 export type ClockPlace = 'idle' | 'claim' | 'check' | 'send' | 'free'
 export type ExecutorPlace = 'idle' | 'awaitClock' | 'remove' | 'release'
 
 export type State = {
-  // The kernel of the node.
+  // State of the node's kernel.
   readonly address: boolean
-  /** Ticks since the address was renewed. */
+  /** Ticks since the address was last renewed. */
   readonly renewed: number
-  /** Frames of others in the engine's socket, the oldest first. */
+  /** Priorities of other routers' frames in the receive queue of the engine's socket, the oldest first. */
   readonly engineQueue: readonly Priority[]
-  /** Frames of others in the guardian's socket; only their number matters. */
+  /** Number of other routers' frames in the receive queue of the guardian's socket. */
   readonly guardianQueue: number
-  /** A frame that is in the guardian's socket and not yet in the engine's. */
+  /**
+   * Priority of a frame that has reached the guardian's socket and not yet the engine's; `undefined` if there is none.
+   */
   readonly between: Priority | undefined
 
   // Shared memory.
-  /** The clock's word: the priority of the prepared frame while it is armed. */
+  /**
+   * Clock's word in shared memory: the priority of the prepared frame while the clock is armed; `undefined` while it is
+   * not.
+   */
   readonly clock: Priority | undefined
   readonly clockBusy: boolean
   readonly plan: 'armed' | 'executed' | 'none'
-  /** Ticks since the last frame of this node. */
+  /** Ticks since this node sent its last frame. */
   readonly sent: number
-  /** Ticks since the last proof that the engine had read everything. */
+  /** Ticks since the engine last proved that it had read all packets. */
   readonly proof: number
-  /** The clock thread has read a frame of another router, and no proof is newer. */
+  /**
+   * True if the clock thread has read a frame of another router, and the engine has not proved since then that it read
+   * all packets.
+   */
   readonly unread: boolean
-  /** The guardian asks the engine for a proof. */
+  /** True if the guardian has asked the engine for a proof and has no answer yet. */
   readonly asked: boolean
   readonly askedFor: number
-  /** The machine has slept, and neither side has acted on it. */
+  /** True if the machine has slept, and neither the engine nor the guardian has reacted to that. */
   readonly slept: boolean
 
-  // Engine.
+  // State of the engine.
   readonly engine: Engine
   readonly at: EnginePlace
   /** Priority that the engine means to advertise. */
   readonly says: Priority
-  /** The moment before the last receive is newer than the last news of the clock thread. */
+  /**
+   * Whether the engine's last receive began after the clock thread's last report of a frame (`fresh`) or before it
+   * (`stale`).
+   */
   readonly mark: 'none' | 'fresh' | 'stale'
-  /** The engine gave up waiting for a busy clock word: it advertises by itself until the word is free. */
+  /** True if the engine gave up waiting for a busy clock word. It then advertises by itself until the word is free. */
   readonly alone: boolean
   readonly goal: Goal | undefined
-  /** A demotion or a stop that the engine has not acted on. */
+  /** Demotion or stop that the engine has been ordered to do and has not begun; `undefined` if there is no order. */
   readonly order: 'demote' | 'stop' | undefined
   readonly returning: number
 
-  // Guardian.
+  // State of the guardian.
   readonly clockAt: ClockPlace
-  /** Priority of the frame that the clock thread holds. */
+  /** Priority of the frame that the clock thread is about to send; `undefined` if there is none. */
   readonly held: Priority | undefined
   readonly executorAt: ExecutorPlace
-  /** Ticks since the executor's last beat. */
+  /** Ticks since the last beat of the executor thread. */
   readonly silent: number
-  /** The executor did not wait until the clock word was free. */
+  /** True if the executor removed the address without waiting until the clock word was free. */
   readonly overtaken: boolean
 
-  // The peer, which is never late.
+  // State of the peer, which is never late.
   readonly peerActive: boolean
-  /** Ticks since the peer's timer was restarted, or since its last advertisement. */
+  /** Ticks since the peer's timer was restarted (as Backup), or since its last advertisement (as Active). */
   readonly peerTimer: number
   readonly peerWait: number
 
-  // History of the model.
+  // History of the model, for its properties.
   readonly stopped: { readonly engine: boolean; readonly clock: boolean; readonly executor: boolean }
   readonly faults: number
   readonly orders: number
   readonly news: number
-  /** Faults that have happened: the expected properties depend on them. */
+  /** Faults that have happened. The properties that must hold depend on them. */
   readonly seen: {
     readonly engine: boolean
     readonly guardian: boolean
     readonly both: boolean
     readonly slept: boolean
-    /** The clock thread stood still between its last look at the word and its frame. */
+    /** True if the clock thread stood still between its last look at the clock word and its frame. */
     readonly torn: boolean
   }
   readonly lastWord: Priority
-  /** Ticks that the engine has stood still. */
+  /** Number of ticks for which the engine has stood still. */
   readonly away: number
-  /** Ticks since the engine changed its priority. */
+  /** Ticks since the engine last changed its priority. */
   readonly sinceWord: number
   readonly two: number
   readonly none: number
@@ -125,29 +142,34 @@ export type State = {
 
 export type Step = { readonly text: string; readonly next: State }
 
-/** Parts of the design that a mutant leaves out. */
+/** Rules of the design. A mutant of the design leaves out one of them. */
 export type Rules = {
-  /** The engine withdraws the clock's word and waits before it says something else. */
+  /** The engine withdraws the clock word and waits before it advertises another priority. */
   readonly withdraws: boolean
-  /** An engine that could not wait says its last word again. */
+  /** An engine that could not wait for the clock thread sends its last advertisement again. */
   readonly repeats: boolean
-  /** The clock thread looks at the times and at its word again after it has claimed it, directly before it sends. */
+  /** After the clock thread has claimed its word, it checks the times and the word again directly before it sends. */
   readonly checksAtSending: boolean
-  /** That look includes the plan's word: the guardian does not speak for a unit whose plan it has executed. */
+  /**
+   * The check before sending includes the plan's word: the guardian sends nothing for a unit whose cleanup plan it has
+   * executed.
+   */
   readonly checksPlan: boolean
-  /** BOOTTIME is compared with MONOTONIC. */
+  /** The guardian compares CLOCK_BOOTTIME with CLOCK_MONOTONIC, to notice that the machine has slept. */
   readonly noticesSleep: boolean
-  /** News that the engine has not read stop the frames. */
+  /** The clock stops sending while the engine has not read a frame that the clock thread has read. */
   readonly newsStop: boolean
-  /** The guardian asks for a proof as soon as it has read news, not at half of the lease. */
+  /**
+   * The guardian asks the engine for a proof as soon as it has read another router's frame, not at half of the lease.
+   */
   readonly asksForNews: boolean
-  /** The proof is the moment before the receive that found nothing. */
+  /** The time of the engine's proof is the moment before the receive that found nothing. */
   readonly marksBefore: boolean
-  /** A proof counts only if it is 1 ms newer than the news. */
+  /** A proof counts only if it is 1 ms newer than the frame of another router. */
   readonly margin: boolean
   /** The executor waits until the clock thread has freed its word before it removes the address. */
   readonly executorWaits: boolean
-  /** Both processes hold the timer of the last frame. */
+  /** Both processes use the timer that restarts at the last frame. */
   readonly sharedTimer: boolean
   readonly lease: boolean
 }
@@ -169,7 +191,7 @@ export const RULES: Rules = {
 export const FAULTS = ['engine', 'clock', 'executor', 'guardian', 'node', 'kill', 'sleep'] as const
 export type Fault = (typeof FAULTS)[number]
 
-/** Limits of a story: number and kinds of the faults, and the priority at its beginning. */
+/** Limits of a story: the number and kinds of its faults, and the priority at its beginning. */
 export type Setting = {
   readonly kinds?: readonly Fault[]
   readonly faults?: number
