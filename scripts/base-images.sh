@@ -12,7 +12,7 @@ say() { printf 'base-images: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 69; }
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-# Prints the image of `ARG NAME=image` in the Dockerfile.
+# Prints the name of the image in the line `ARG NAME=image` of the Dockerfile.
 image_of() { sed -n "s/^ARG $1=//p" "$root/Dockerfile" | head -n 1; }
 debian=$(image_of BASE_IMAGE)
 node=$(image_of NODE_IMAGE)
@@ -27,7 +27,8 @@ have() {
   return 1
 }
 
-# Uses Debian's own sources of this machine. Packages of third parties do not belong in a base image.
+# Makes an image from this machine's own sources of Debian packages. Packages of third parties do not belong in a base
+# image.
 make_debian() {
   release=$(printf '%s' "$debian" | sed -n 's/^debian:\([a-z]*\)-slim$/\1/p')
   [ -n "$release" ] || fail "cannot make a stand-in for $debian: expected debian:RELEASE-slim"

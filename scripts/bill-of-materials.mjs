@@ -1,8 +1,9 @@
 /**
- * Reads npm's CycloneDX bill from stdin, and writes sbom.cdx.json and licences.txt to the folder of the argument. This
- * file decides the parts that npm does not know: Node in tarball and image, and the C library in the static programs.
- * With --debian it adds the packages of the image's base (lines `name version architecture source`). No line depends on
- * the time or place of the build, and a package without a licence text stops the release.
+ * Reads npm's list of packages (CycloneDX) from standard input, and writes sbom.cdx.json and licences.txt to the folder
+ * in the first argument. Decided here: the parts that npm does not know: Node.js in tarball and image, and the C
+ * library in the static programs. With --debian the script adds the packages of the image's base (lines `name version
+ * architecture source`). No output depends on the time or place of the build. A package without a licence text stops
+ * the release.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -10,7 +11,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-/** Version of Debian 12, with which native/build.sh made native/prebuilds. */
+/** Version of musl in Debian 12, with which native/build.sh made native/prebuilds. */
 const MUSL = '1.2.3'
 
 const { positionals, values } = parseArgs({ allowPositionals: true, options: { debian: { type: 'string' } } })
@@ -19,7 +20,8 @@ if (folder === undefined) throw new Error('Cannot write a bill of materials: nam
 const root = join(import.meta.dirname, '..')
 const bill = JSON.parse(readFileSync(0, 'utf8'))
 
-// The packages of the bundle and beside it. The optional packages are compiled on the machines that need them.
+// The npm packages in the bundle and beside it. The optional packages are left out: they are compiled on the machines
+// that need them.
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const graph = new Map(bill.dependencies.map(({ ref, dependsOn = [] }) => [ref, dependsOn]))
 const shipped = new Set([
@@ -76,7 +78,7 @@ writeFileSync(join(root, folder, 'sbom.cdx.json'), `${JSON.stringify(made, null,
 const texts = components.filter(({ purl }) => purl?.startsWith('pkg:npm/')).map(licenceOf)
 writeFileSync(join(root, folder, 'licences.txt'), [...texts, notice()].join(`\n${'-'.repeat(80)}\n\n`))
 
-/** Returns the packages of Debian. Their licences are in the image: /usr/share/doc/NAME/copyright. */
+/** Returns the Debian packages of the image. Their licences are in the image: /usr/share/doc/NAME/copyright. */
 function debianPackages(file) {
   const lines = readFileSync(file, 'utf8').trim().split('\n')
   return lines.map((line) => {
@@ -86,7 +88,7 @@ function debianPackages(file) {
   })
 }
 
-/** Returns a UUID of version 8 (RFC 9562) made from the content, so that equal parts have equal numbers. */
+/** Returns a UUID of version 8 (RFC 9562) that is made from the text, so that equal texts have equal UUIDs. */
 function uuidOf(text) {
   const bytes = createHash('sha256').update(text).digest().subarray(0, 16)
   bytes[6] = (bytes[6] & 0x0f) | 0x80

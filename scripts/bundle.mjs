@@ -1,7 +1,8 @@
 /**
- * Makes dist/bundle/ of few files. A daemon that must be in Backup within 150 ms cannot load eighty modules one by one:
- * that would double its start. dist/bundle/ is as deep as dist/app/, so paths to native/ and package.json are right in
- * both. This file decides which modules share a file because they are always loaded together (docs/adr/0038).
+ * Makes dist/bundle/, which has few files. A daemon that must reach the state Backup within 150 ms cannot load eighty
+ * modules one by one: that would double the time of its start. dist/bundle/ is as deep as dist/app/, so that relative
+ * paths to native/ and package.json are right in both. Decided here: which modules share a file because they are always
+ * loaded together (docs/adr/0038).
  */
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -15,13 +16,14 @@ const fresh = join(dist, 'bundle.new')
 const old = join(dist, 'bundle.old')
 const ENTRIES = ['main', 'worker', 'warm-up']
 
-// V8's options of the engine. V8 refuses a cache that was made with other options.
+// V8 options of the engine process. V8 refuses a code cache that was made with other options.
 const options = /^options='(.*)'$/m.exec(readFileSync(join(root, 'bin', 'holdfast'), 'utf8'))?.[1]
 if (options === undefined) throw new Error("Cannot find the line options='…' in bin/holdfast")
 
 /**
- * node-fetch uses Node's URL, but loads whatwg-url as well, for a Node without it. That would be 450 KB, and the module
- * punycode, of which every Node from 21 on warns.
+ * Replaces the package whatwg-url by Node's own URL. node-fetch uses Node's URL, but loads whatwg-url too, for a
+ * Node.js without URL. The package would add 450 KB and the module punycode, about which every Node.js from version 21
+ * on warns.
  */
 const nodeUrl = {
   name: 'node-url',
@@ -36,7 +38,8 @@ const { output } = await build({
     'warm-up': join(dist, 'app', 'warm-up.js'),
   },
   platform: 'node',
-  // These packages look for their binaries on the disk. The last one may be missing.
+  // These packages look for their binaries on the disk, so they stay outside of the bundle. The last one may be
+  // missing.
   external: ['node-gyp-build', 'raw-socket'],
   plugins: [nodeUrl],
   logLevel: 'warn',
@@ -44,7 +47,8 @@ const { output } = await build({
   output: {
     format: 'cjs',
     chunkFileNames: '[name]-[hash].js',
-    // Comments and wide characters would use memory of every daemon. Names and lines stay, for stack traces.
+    // Comments and characters outside of ASCII would use memory in every daemon. Names and lines stay, for stack
+    // traces.
     comments: false,
     minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
   },
@@ -53,18 +57,18 @@ const chunks = new Map(output.map((chunk) => [chunk.fileName, chunk]))
 for (const { fileName, code } of output)
   if (Buffer.byteLength(code) !== code.length) throw new Error(`Cannot bundle ${fileName}: it is not ASCII`)
 
-/** Returns `name@version` of the package that a module belongs to; `undefined` for holdfast's own modules. */
+/** Returns `name@version` of the npm package to which a module belongs; `undefined` for holdfast's own modules. */
 function packageOf(module) {
   const [, folder] = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(module) ?? []
   if (folder === undefined) return undefined
   const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   return `${name}@${version}`
 }
-// Packages for the bill of materials.
+// Names and versions of the npm packages in the bundle, for the bill of materials.
 const packages = new Set(output.flatMap(({ moduleIds }) => moduleIds.flatMap((each) => packageOf(each) ?? [])))
 writeFileSync(join(dist, 'packages.json'), JSON.stringify([...packages].sort()))
 
-/** Returns the chunk and all chunks that it loads immediately. */
+/** Returns the chunk with this file name, and all chunks that it imports statically. */
 function closure(fileName, seen = new Set()) {
   if (seen.has(fileName) || !chunks.has(fileName)) return seen
   seen.add(fileName)
@@ -86,15 +90,16 @@ const dump = named(['keepalived', 'dump.js'])
 
 const engine = closures(['main.js', named(['cli', 'program.js']), run])
 const worker = closures(['worker.js', port])
-// The engine loads this at its start, the worker for a reload.
+// The engine loads the configuration reader at its start; the worker thread loads it for a reload.
 const configuration = new Set([...closure(reader)].filter((each) => engine.has(each)))
-// The worker also needs zod for the answers of peers, so zod is a file of its own.
+// The worker thread also needs zod for the answers of other nodes, so zod is a file of its own.
 const zod = [...configuration].filter((each) => /\/zod\//.test(chunks.get(each).moduleIds.join()))
 for (const each of zod) for (const group of [engine, configuration]) group.delete(each)
 
 /**
- * A part that a thread loads later must not bring a large file of the other thread into memory for one function. Code
- * that such parts need is in both files, unless they also need the reader of configurations.
+ * Returns the chunks that a thread lacks for the parts that it loads later. Such a part must not load a large file of
+ * the other thread for one function. So code that the part needs is in the files of both threads, unless the part also
+ * needs the configuration reader.
  */
 const lacking = (own, parts) =>
   [...closures(parts)].filter((each) => (engine.has(each) || worker.has(each)) && !own.has(each) && !zod.includes(each))
@@ -106,7 +111,10 @@ const forEngine = lacking(engine, later(run))
 if (forWorker.some((each) => chunks.get(each).code.length > 30_000))
   throw new Error(`Cannot bundle the worker: one of ${forWorker.join(', ')} is large and would be in it twice`)
 
-/** Files with their chunks. A chunk that both threads need is in both files, so each thread reads only its own. */
+/**
+ * Output files with their chunks. A chunk that both threads need is in the files of both, so that each thread reads
+ * only its own files.
+ */
 const files = new Map([
   ['engine.js', new Set([...engine, ...forEngine].filter((each) => !configuration.has(each)))],
   ['configuration.js', configuration],
@@ -133,10 +141,10 @@ for (const entry of ENTRIES) copyFileSync(join(import.meta.dirname, 'loader.cjs'
 const made = spawnSync(process.execPath, [join(fresh, 'warm-up.js')], { stdio: 'inherit' })
 if (made.status !== 0) throw new Error('Cannot make the code cache')
 
-// The status page is served as it was written, from beside the code that serves it.
+// The daemon serves the status page as it was written, from a folder beside the code that serves it.
 cpSync(join(import.meta.dirname, '..', 'src', 'http', 'page'), join(fresh, 'page'), { recursive: true })
 
-// Replaces the folder in two steps, so that a daemon that starts meanwhile finds the old or the new one.
+// The folder is replaced in two steps, so that a daemon that starts at this moment finds the old or the new folder.
 rmSync(old, { recursive: true, force: true })
 try {
   renameSync(bundle, old)

@@ -1,13 +1,14 @@
 #!/bin/sh
-# Runs the tests of test/container: `scripts/container-tests.sh [vitest's arguments]`. With REQUIRE_DOCKER=1 it installs
-# and starts the Docker engine that they need, fails if that is impossible, and stops the engine afterwards. Otherwise
-# they run if an engine answers, and are skipped with a message if none does. No container and no network of the tests
-# remains, however they end.
+# Runs the tests of test/container: `scripts/container-tests.sh [vitest's arguments]`. With REQUIRE_DOCKER=1 the script
+# installs and starts the Docker engine that the tests need, fails if that is impossible, and stops the engine
+# afterwards. Without it, the tests run if a Docker engine answers, and are skipped with a message if none does. No
+# container and no network of the tests remains, however the script ends.
 set -eu
 cd "$(dirname "$0")/.."
 
 answers() { timeout 10 docker version >/dev/null 2>&1; }
-# Removes what a killed run has left, as test/support/docker.ts does: everything with the pid of a dead process.
+# Removes what a killed run has left, as test/support/docker.ts does: every container and network whose label has the
+# number of an ended process.
 sweep() {
   timeout 60 docker "$@" --filter label=holdfast.made-by --format '{{.ID}} {{.Label "holdfast.made-by"}}' |
     while read -r id pid; do [ -d "/proc/$pid" ] || printf '%s\n' "$id"; done

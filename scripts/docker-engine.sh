@@ -1,9 +1,9 @@
 #!/bin/sh
 # Provides a Docker engine to build or test the image: `scripts/docker-engine.sh` uses an engine that answers, or starts
-# one and waits for it. `scripts/docker-engine.sh stop` stops only the engine that this script started. Decided here: a
-# network namespace never has a second engine, which would delete the bridge of the first. An engine outlives the shell
-# that asked for it. It leaves its images and networks on the disk, and nothing in the kernel. Exit status: 0 if it
-# answers (or is stopped), 69 if there can be none, with the reason.
+# one and waits for it. `scripts/docker-engine.sh stop` stops only the engine that this script has started. Decided
+# here: a network namespace never has a second engine, which would delete the bridge of the first. The engine runs on
+# after the end of the shell that started it. A stopped engine leaves its images and networks on the disk, and nothing
+# in the kernel. Exit status: 0 if the engine answers (or is stopped); 69 with a reason if no engine is possible.
 set -eu
 
 PATH=$PATH:/usr/sbin:/sbin
@@ -19,14 +19,15 @@ answers() { timeout 10 docker version --format '{{.Server.Version}}' >/dev/null 
 alive() { [ -n "${1:-}" ] && [ -d "/proc/$1" ] && ! grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null; }
 engine_of() { cat "$1" 2>/dev/null || true; }
 
-# Switches of the firewall and the network that an engine sets for the whole network namespace.
+# Kernel settings of forwarding and bridges that a Docker engine changes for the whole network namespace.
 switches='net.ipv4.ip_forward net.ipv6.conf.all.forwarding net.ipv6.conf.default.forwarding
   net.bridge.bridge-nf-call-iptables net.bridge.bridge-nf-call-ip6tables'
 place_of() { printf '/proc/sys/%s' "$1" | tr . /; }
 remember() {
   : >"$state/switches"
   for switch in $switches; do
-    # A missing switch comes with a module that the engine loads, and is 0 without that module.
+    # A missing setting belongs to a kernel module that the Docker engine loads. Without that module its value counts as
+    # 0.
     printf '%s %s\n' "$switch" "$(cat "$(place_of "$switch")" 2>/dev/null || echo 0)" >>"$state/switches"
   done
   for tables in iptables ip6tables; do
@@ -45,7 +46,7 @@ restore() {
   done
 }
 
-# Removes rules that name the engine's chains or one of its bridges ($1, a pattern), then the chains.
+# Removes the packet filter rules that name the engine's chains or one of its bridges ($1, a pattern), then the chains.
 sweep_rules() {
   for tables in iptables ip6tables; do
     for table in filter nat; do
@@ -64,12 +65,12 @@ sweep_rules() {
 start() {
   command -v docker >/dev/null 2>&1 || fail 'there is no docker command here: run scripts/setup.sh container'
   answers && return 0
-  # DOCKER_HOST names an engine elsewhere. An engine that is started here would not be used.
+  # DOCKER_HOST names a Docker engine elsewhere. An engine that this script starts would not be used.
   [ -z "${DOCKER_HOST:-}" ] || fail "no engine answers at DOCKER_HOST ($DOCKER_HOST)"
   [ "$(id -u)" = 0 ] || fail 'no engine answers, and only root can start one'
   command -v dockerd >/dev/null 2>&1 || fail 'there is no dockerd here: run scripts/setup.sh container'
   mkdir -p "$state"
-  # A second caller waits for the engine of the first.
+  # If two callers run this script at the same time, the second waits for the engine of the first.
   exec 9>"$state/lock"
   flock 9
   answers && return 0

@@ -1,7 +1,8 @@
 /**
- * Writes the part of bin/holdfast that reads flags, from keepalived's table (src/keepalived/flags.ts) and from the
- * options of `holdfast run`. Before a Node runs, the launcher must know which argument is a value, and which flags
- * concern the guardian. Needs dist/ to be built (make docs).
+ * Writes the part of bin/holdfast that reads command-line flags, from the table of keepalived's flags
+ * (src/keepalived/flags.ts) and from the options of `holdfast run`. Before Node.js starts, the launcher must know which
+ * argument is the value of a flag, and which flags concern the guardian. The script needs dist/ to be built (make
+ * docs).
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

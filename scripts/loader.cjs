@@ -1,9 +1,9 @@
 /**
- * dist/bundle/main.js, worker.js and warm-up.js are copies of this file. Each starts the part of the bundle with its
- * name, with V8's code cache if there is one (docs/adr/0038). This file decides a cache that is missing, damaged, of
- * another text or of another V8 costs time and nothing else. This file also decides which modules of Node are loaded at
- * their first use, and the folder of the caches. This file does not know what the code does; bundle.json names its
- * file.
+ * Starts one part of the bundle: dist/bundle/main.js, worker.js and warm-up.js are copies of this file, and each starts
+ * the part with its own name. The part is compiled with V8's code cache if there is one (docs/adr/0038). Decided here:
+ * a cache that is missing, damaged, or made for another text or another V8 only costs time. Also decided here: which
+ * modules of Node.js are loaded at their first use, and the folder of the caches. This file does not know what the code
+ * does; bundle.json names the files.
  */
 'use strict'
 const { mkdirSync, readFileSync, renameSync, writeFileSync } = require('node:fs')
@@ -12,24 +12,26 @@ const { setFlagsFromString } = require('node:v8')
 const { Script } = require('node:vm')
 const { crc32 } = require('node:zlib')
 
-/** Modules of 2 to 10 ms each that are not needed before the first advertisement. */
+/** Modules of Node.js that are not needed before the first advertisement. Each takes 2 to 10 ms to load. */
 const LATER = new Set(['node:child_process', 'node:crypto', 'node:fs/promises', 'node:worker_threads'])
 const HEADER = 8
 
-// Without this option V8 drops bytecode that a few collections found unused, and the next takeover compiles it again.
-// It is set before anything is compiled: V8 accepts a cache only with the options with which it was made.
+// Without this option, V8 drops bytecode that was not used during a few garbage collections, and the next takeover
+// compiles that code again. The option is set before any code is compiled, because V8 accepts a cache only with the
+// options with which the cache was made.
 setFlagsFromString('--no-flush-bytecode')
 
 const bundle = JSON.parse(readFileSync(join(__dirname, 'bundle.json'), 'utf8'))
 const caches = join(__dirname, `${process.version}-${process.arch}`)
-// V8 would refuse the caches of a process with other options only after reading them.
+// V8 refuses the caches in a process with other options, but only after it has read them.
 const isEngine = process.execArgv.join(' ') === bundle.options
 const scripts = new Map()
 const factories = new Map()
 const modules = new Map()
 
 /**
- * Returns `undefined` without a trustworthy cache. V8 does not verify what it reads: a damaged cache would crash it.
+ * Returns the code cache for a file; `undefined` if there is no trustworthy cache. V8 does not verify the cache: a
+ * damaged cache would crash it.
  */
 function cacheOf(file, text) {
   if (!isEngine) return undefined
@@ -38,14 +40,14 @@ function cacheOf(file, text) {
     const data = bytes.subarray(HEADER)
     if (bytes.readUInt32LE(0) === crc32(data) && bytes.readUInt32LE(4) === crc32(text)) return data
   } catch {
-    // The cache is for another Node, or is missing.
+    // The cache was made for another version of Node.js, or is missing.
   }
   return undefined
 }
 
 /**
- * Compiles a file. It is one expression: an object with a function for each module. It is ASCII, so V8 keeps one byte a
- * character.
+ * Compiles a file of the bundle. The file is one expression: an object with a function for each module. The file is
+ * ASCII, so V8 stores one byte for each character.
  */
 function compile(file) {
   const filename = join(__dirname, file)
@@ -84,7 +86,8 @@ function later(name) {
 }
 
 /**
- * Writes each cache beside its name and moves it there, so a process that starts meanwhile finds a whole cache or none.
+ * Writes the code cache of each file under another name and then renames it, so that a process that starts at this
+ * moment finds a whole cache or none.
  */
 function saveCaches() {
   mkdirSync(caches, { recursive: true })
@@ -100,14 +103,14 @@ function saveCaches() {
 }
 
 /**
- * Names the main thread, which is MainThread in Node 24 and node-MainThread in Node 26: ps, pidof and `holdfast doctor`
- * show it.
+ * Sets the name of the main thread, which ps, pidof and `holdfast doctor` show. Node.js 24 calls the thread MainThread,
+ * Node.js 26 node-MainThread.
  */
 function nameProcess() {
   try {
     writeFileSync('/proc/self/comm', 'node')
   } catch {
-    // Without /proc the name stays as Node set it.
+    // Without /proc, the thread keeps the name that Node.js has set.
   }
 }
 
@@ -115,7 +118,7 @@ const entry = basename(__filename, '.js')
 if (entry === 'main') nameProcess()
 if (entry !== 'warm-up') load(`${entry}.js`)
 else if (!isEngine) {
-  // V8 accepts a cache only with the options with which it was made.
+  // V8 accepts a cache only with the options with which the cache was made.
   const argv = [...bundle.options.split(' '), __filename]
   const env = { ...process.env, NODE_OPTIONS: '' }
   process.exitCode =

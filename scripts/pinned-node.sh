@@ -1,10 +1,10 @@
 #!/bin/sh
-# Puts the Node.js that holdfast ships, and its licence, into a folder: `scripts/pinned-node.sh FOLDER [ARCH]`. Tarball
-# and image take it from here. Decided here: the version, and the hash of its npm package (docs/adr/0005). Any Node.js
-# can run this.
+# Puts the Node.js that holdfast ships, and its licence, into a folder: `scripts/pinned-node.sh FOLDER [ARCH]`. The
+# tarball and the image use this Node.js. Decided here: the version, and the hash of its npm package (docs/adr/0005).
+# Any version of Node.js can run this script.
 set -eu
 
-# Supported until April 2028. It needs glibc 2.28, and no libatomic, unlike Node.js 26.
+# This version is supported until April 2028. It needs glibc 2.28 and, unlike Node.js 26, no libatomic.
 version=24.21.0
 x64=sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==
 arm64=sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==

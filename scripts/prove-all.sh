@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs every long test that needs neither namespaces nor Docker, one after the other, and continues after a failure.
-# Their output is in build/prove/NAME.log. At the end it prints a line for each, and exits with one status. The options
-# are those of the commands: HISTORIES=, INPUTS=, SECONDS= (of each native target), DEPTH=, FAULTS=, WORLDS=, SEED=.
+# Runs every long test that needs neither namespaces nor Docker, one after the other, and continues after a failure. The
+# output of each test is in build/prove/NAME.log. At the end the script prints one line for each test, and its exit
+# status is 0 only if all have passed. The options are those of the single commands: HISTORIES=, INPUTS=, SECONDS= (for
+# each native target), DEPTH=, FAULTS=, WORLDS=, SEED=.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 logs=build/prove
@@ -24,7 +25,7 @@ proof() {
   [ "$result" = 0 ] || status=1
 }
 
-# The table of the extensions needs fewer histories, because it plays each nine times.
+# The table of the protocol extensions uses fewer histories, because it runs each history nine times.
 compared=${HISTORIES:-400}
 [ "$compared" -le 400 ] || compared=400
 

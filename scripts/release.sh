@@ -16,7 +16,7 @@ out=$root/build/release
 version=$(node -p 'require("./package.json").version')
 arch=$(node -p process.arch)
 name=holdfast-$version
-# Time of the commit, not of the build, so that two tarballs of one commit are equal.
+# The files have the time of the commit, not of the build, so that two tarballs of one commit are equal.
 epoch=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 export SOURCE_DATE_EPOCH="$epoch"
 
@@ -28,21 +28,21 @@ rm -rf "$out"
 mkdir -p "$out/stage"
 trap 'rm -rf "$out/stage"' EXIT
 scripts/pinned-node.sh "$out/stage/runtime" "$arch"
-# Libraries that a glibc system lacks would have to be shipped too.
+# Lists the shared libraries of Node.js that a system with glibc may lack. They would have to be shipped too.
 foreign=$(ldd "$out/stage/runtime/node" | awk '{ print $1 }' | grep -vE '^(linux-vdso|libdl|libstdc\+\+|libm|libgcc_s|libpthread|libc|/lib64/ld-linux-x86-64|/lib/ld-linux-aarch64)\.so' || true)
 [ -z "$foreign" ] || fail "cannot ship Node.js $(scripts/pinned-node.sh --version): it needs $(echo $foreign)"
 
-# Not --omit=dev: npm would also omit packages that a development tool uses as well (yaml, for one).
+# `--omit=dev` is not used: npm would also omit packages that a development tool needs too, such as yaml.
 npm sbom --sbom-format=cyclonedx --sbom-type=application --package-lock-only 2>/dev/null |
   node scripts/bill-of-materials.mjs dist || fail 'cannot write the bill of materials'
 npm pack --silent --ignore-scripts --pack-destination "$out" >/dev/null || fail 'npm pack failed'
 cp dist/sbom.cdx.json "$out/$name.cdx.json"
 
 tar -C "$out/stage" -xzf "$out/$name.tgz"
-# The bundle contains all packages but this one, which looks for the addon on the disk.
+# The bundle contains all npm packages except this one, which looks for its addon on the disk.
 mkdir -p "$out/stage/package/node_modules"
 cp -R node_modules/node-gyp-build "$out/stage/package/node_modules/"
-# Not with --tags: the name of a tag would hide the hash.
+# `--tags` is not used: the name of a tag would hide the hash of the commit.
 node scripts/shipped-manifest.mjs "$out/stage/package" "$(git describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null || true)"
 (cd "$out/stage/package" && npm pack --silent --ignore-scripts --pack-destination "$out" >/dev/null) || fail 'npm pack failed'
 rm -rf "$out/stage/package"

@@ -1,8 +1,9 @@
 #!/bin/sh
-# Prepares this checkout: `scripts/setup.sh runtime` for the demo, `scripts/setup.sh test` for the tests,
+# Installs what this checkout needs: `scripts/setup.sh runtime` for the demo, `scripts/setup.sh test` for the tests,
 # `scripts/setup.sh bench` for the benchmark, `scripts/setup.sh container` for the image, `scripts/setup.sh fuzz` for
 # the fuzzers of the native parts. Decided here: which Debian packages are needed, and when node_modules and dist are
-# stale. Installs only what is missing, prints nothing if nothing is missing, and never starts a service of a package.
+# outdated. The script installs only what is missing, prints nothing if nothing is missing, and never starts a service
+# of a package.
 set -eu
 
 mode=${1:-runtime}
@@ -12,43 +13,44 @@ cd "$root"
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
 
-# Needs of each mode, as `command:package`.
+# Commands that each mode needs, as `command:package`.
 case $mode in
   runtime) needs='ip:iproute2' ;;
   test)
     needs='ip:iproute2 sysctl:procps nft:nftables keepalived:keepalived vtysh:frr tshark:tshark dumpcap:tshark'
-    # Targets of health checks, and the program of the benchmark's checks in keepalived.
+    # Services that health checks check in tests (haproxy, openssl), and the program of keepalived's checks in the
+    # benchmark (curl).
     needs="$needs haproxy:haproxy curl:curl openssl:openssl"
-    # Reads deploy/prometheus, and scrapes nodes with it.
+    # Prometheus reads deploy/prometheus, and scrapes nodes with it.
     needs="$needs prometheus:prometheus promtool:prometheus"
-    # For tests of an installed release.
+    # Tests of an installed release use these programs.
     needs="$needs systemctl:systemd nsenter:util-linux"
-    # For tests of the status page.
+    # Tests of the status page use this browser.
     needs="$needs chromium:chromium"
-    # Holds a process in a system call, as a busy kernel does.
+    # strace holds a process in a system call, as a busy kernel does.
     needs="$needs strace:strace"
-    # Builds the optional package raw-socket.
+    # A compiler for the optional package raw-socket.
     needs="$needs g++:g++ make:make python3:python3"
     ;;
   bench)
     needs='ip:iproute2 sysctl:procps nft:nftables keepalived:keepalived vtysh:frr tshark:tshark dumpcap:tshark'
     needs="$needs haproxy:haproxy curl:curl openssl:openssl"
-    # The observers of the LAN are compiled at their start (g++ brings gcc and its headers). Pictures are also drawn as
-    # PNG.
+    # The benchmark compiles its measuring programs at its start (g++ brings gcc and its headers). rsvg-convert draws
+    # pictures as PNG.
     needs="$needs cc:g++ rsvg-convert:librsvg2-bin"
     ;;
   container)
-    # The Docker engine (scripts/docker-engine.sh), and the tool for stand-ins of base images.
+    # The Docker engine (scripts/docker-engine.sh), and the program that makes stand-ins of base images.
     needs='ip:iproute2 dockerd:docker.io docker:docker.io iptables:iptables mmdebstrap:mmdebstrap'
-    # The lab (make lab): Compose if version 2 is missing, and the tool that drops protocol 112.
+    # The lab (make lab) uses nft to drop protocol 112, and Compose, which is installed if version 2 is missing.
     needs="$needs nft:nftables"
     docker compose version >/dev/null 2>&1 || needs="$needs docker-compose:docker-compose"
-    # Runs the manifests of static pods.
+    # These programs run the manifests of static pods.
     needs="$needs nsenter:util-linux podman:podman runc:runc catatonit:catatonit"
     ;;
   fuzz)
     needs='ip:iproute2 clang:clang cc:g++ nm:binutils'
-    # libFuzzer and the sanitizers have no command.
+    # libFuzzer and the sanitizers are libraries without a command, so their file is looked for.
     ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a >/dev/null 2>&1 ||
       needs="$needs libclang_rt:libclang-rt-dev"
     ;;
@@ -81,8 +83,8 @@ if [ -n "$missing" ]; then
   command -v apt-get >/dev/null 2>&1 || fail "Cannot install$missing: no apt-get here, install them by hand"
   [ "$(id -u)" = 0 ] || fail "Cannot install$missing: not root (run: apt-get install --no-install-recommends$missing)"
   say "installing$missing"
-  # The packages of keepalived, FRR and HAProxy would start their daemons in this namespace: exit status 101 forbids it
-  # (policy-rc.d).
+  # The packages of keepalived, FRR and HAProxy would start their daemons in this network namespace. A policy-rc.d with
+  # exit status 101 forbids that.
   trap restore_policy EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM
@@ -114,19 +116,19 @@ command -v npm >/dev/null 2>&1 || fail 'Cannot find npm: it comes with Node.js 2
 node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' ||
   fail "Cannot use node $(node --version): 20.19 or newer is needed"
 
-# Dependencies: stale when the lock file has changed since the installation. --------------------------------------
+# Dependencies: outdated if the lock file has changed since their installation. --------------------------------------
 
 lock=$(sha256sum package-lock.json package.json | sha256sum | cut -d' ' -f1)
 stamp=node_modules/.holdfast-lock
 if [ "$(cat "$stamp" 2>/dev/null)" != "$lock" ]; then
   say 'npm install'
-  # --no-save: another npm must not rewrite the lock file. --ignore-scripts: holdfast runs without what they build.
-  # --prefer-offline: the lock file names the versions, so packages of the cache are new enough.
+  # --no-save: another version of npm must not rewrite the lock file. --ignore-scripts: holdfast runs without what the
+  # scripts build. --prefer-offline: the lock file names the versions, so packages in npm's cache are new enough.
   npm install --no-save --prefer-offline --ignore-scripts --no-audit --no-fund --loglevel=error </dev/null >&2 || fail 'npm install failed'
   printf '%s\n' "$lock" >"$stamp"
 fi
 
-# The optional package of `io: raw-socket` is C++ for one version of Node.js. Only the tests insist. ------------------
+# The optional package of `io: raw-socket` is C++, compiled for one version of Node.js. Only mode `test` needs it. -----
 
 if [ "$mode" = test ]; then
   addons=node_modules/.holdfast-addons
@@ -134,7 +136,7 @@ if [ "$mode" = test ]; then
   if [ "$(cat "$addons" 2>/dev/null)" != "$built" ] ||
     [ ! -e node_modules/raw-socket/build/Release/raw.node ]; then
     say 'npm rebuild raw-socket'
-    # Headers of Node beside its binary, if it was installed with them. node-gyp would download the same ones.
+    # The headers of Node.js are beside its binary if they were installed with it. Otherwise node-gyp downloads them.
     prefix=$(node -p 'require("node:path").resolve(process.execPath, "..", "..")')
     if [ -z "${npm_config_nodedir:-}" ] && [ -e "$prefix/include/node/node.h" ]; then
       export npm_config_nodedir="$prefix"
@@ -144,14 +146,14 @@ if [ "$mode" = test ]; then
       printf '%s\n' "$built" >"$addons"
     else
       tail -n 15 "$log" >&2
-      # The tests that need it name it, and fail with REQUIRE_NETNS=1.
+      # Tests that need raw-socket name it in their message, and fail with REQUIRE_NETNS=1.
       say 'Cannot build raw-socket (a C++ compiler, python3 and the headers of Node.js are needed)'
     fi
     rm -f "$log"
   fi
 fi
 
-# Builds: stale when a source, or a folder that lost one, is newer than the last build. -----------------------------
+# Builds: outdated if a source, or a folder that has lost a source, is newer than the last build. --------------------
 
 stale() { # stale STAMP SOURCE...
   built=$1

@@ -1,7 +1,7 @@
 /**
  * Rewrites package.json in the folder of a package that is shipped: `node scripts/shipped-manifest.mjs FOLDER
- * [REVISION]`. This file decides that the bundle has all packages in it but node-gyp-build, which comes along. So `npm
- * install` needs no network and adds one package.
+ * [REVISION]`. Decided here: the bundle contains all npm packages except node-gyp-build, which is shipped beside it. So
+ * `npm install` needs no network and installs one package.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ const { allowScripts, dependencies, devDependencies, optionalDependencies, scrip
 )
 const shipped = {
   ...kept,
-  // npm's own name for the commit; `holdfast --version` shows it.
+  // npm stores the commit of a package under this name; `holdfast --version` shows it.
   ...(revision ? { gitHead: revision } : {}),
   dependencies: { 'node-gyp-build': dependencies['node-gyp-build'] },
   bundleDependencies: ['node-gyp-build'],

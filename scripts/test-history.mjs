@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 /**
- * Shows the cost of test files, from the history that test/support/history-reporter.ts writes. `node
- * scripts/test-history.mjs` prints the slowest files of the newest run, and each file that needed a second attempt in
- * any run. `node scripts/test-history.mjs --table` writes the table of docs/test-costs.md from the newest run.
+ * Shows the cost of test files, from the history that test/support/history-reporter.ts writes.
+ * `node scripts/test-history.mjs` prints the slowest test files of the newest run, and each test file that needed a
+ * second attempt in any run.
+ * `node scripts/test-history.mjs --table` writes the table of docs/test-costs.md from the newest run.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -37,7 +38,10 @@ function print() {
   for (const { file, run, state } of again) console.log(`second attempt: ${file}, ${state} (run of ${run})`)
 }
 
-/** Leaves second attempts out: they ran alone, and their files have a row already. */
+/**
+ * Writes the table of docs/test-costs.md. Second attempts are left out: they ran alone, and their test files have a row
+ * already.
+ */
 function writeTable() {
   const once = last.filter(({ attempt }) => attempt === 1)
   const row = ({ file, own, programs, project, tests, wait, wall }) =>

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs tests: `scripts/tests.sh [vitest's arguments]`. If a file's failures cannot be judged because the machine had too
-# little CPU time for it (test/judge/time.ts), the file runs again alone, at most twice. A failure in the last attempt
-# is a failure. Each such attempt is reported, also at the end of .ci/run, and recorded in the history.
+# Runs tests: `scripts/tests.sh [vitest's arguments]`. If the failures of a test file cannot be judged because the
+# machine had too little CPU time for them (test/judge/time.ts), the file runs again alone, at most twice. A failure in
+# the last attempt counts. Each such attempt is reported, also at the end of .ci/run, and stored in the history.
 set -u
 cd "$(dirname "$0")/.."
 
@@ -12,12 +12,13 @@ trap 'rm -rf "$own"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# attempt NUMBER [vitest's arguments]: writes the files that could not be judged to $own/unjudged.
+# attempt NUMBER [vitest's arguments]: runs the tests, and writes the test files whose failures cannot be judged to
+# $own/unjudged.
 attempt() {
   number=$1
   shift
   rm -f "$own/unjudged"
-  # The last attempt judges everything.
+  # In the last attempt, every failure counts.
   [ "$number" = 3 ] || export HOLDFAST_TEST_UNJUDGED="$own/unjudged"
   [ "$number" != 3 ] || unset HOLDFAST_TEST_UNJUDGED
   HOLDFAST_TEST_ATTEMPT=$number npx --no-install vitest run "$@" </dev/null
