@@ -1,7 +1,7 @@
 /**
  * Records a fault of the lab and its consequences, as the client and Prometheus see them. Decided here: the observation
- * has three parts: a rest before the fault, the time until another node has the addresses, and the time from the repair
- * until the first node has them again. This module does not know how a fault is made.
+ * has three parts. They are a rest before the fault, the time until another node has the addresses, and the time from
+ * the repair until the first node has them again. This module does not know how a fault is made.
  */
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import type { Sight } from './client-view.ts'
@@ -9,7 +9,7 @@ import type { Fault } from './faults.ts'
 import { ADDRESSES, type Lab } from './lab.ts'
 import type { PrometheusView } from './prometheus-view.ts'
 
-/** What the client saw at each virtual address, by address. */
+/** Observations of the client at each virtual address, by address. */
 export type Sights = Readonly<Record<string, Sight>>
 /**
  * Name of the node that had both addresses alone, as the client saw it, and names of the nodes that Prometheus recorded
@@ -24,7 +24,7 @@ export type Row = {
   readonly during: Rest | { readonly parted: readonly string[] }
   readonly after: Rest
   readonly fault: Sights
-  /** What the client saw from the repair of the fault on. */
+  /** Observations of the client from the repair of the fault on. */
   readonly back: Sights
   /** Longest time from the fault to the end, in ms, in which two nodes claimed one of the addresses. */
   readonly overlapMs: number

@@ -44,7 +44,7 @@ export class FleetNode {
   readonly role: 'Active' | 'Backup'
   readonly #daemon: Holdfast | Keepalived
 
-  /** Creates the node at position 1, 2, … of the group. The node at position 1 is the one that should become Active. */
+  /** Creates the node at position 1, 2, … of the group. The node at position 1 should become Active. */
   constructor(lab: Lab, cell: Cell, position: number) {
     const host = lab.router(position)
     const priority = PRIORITIES[position - 1] ?? 1

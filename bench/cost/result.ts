@@ -38,8 +38,8 @@ export type CellResult = Cell &
   Partial<Weather> & {
     readonly at: string
     /**
-     * What was wrong with the group: it never reached the wanted state, or did not keep it. The figures of such a cell,
-     * if there are any, were measured in that wrong state. Absent if nothing was wrong.
+     * Fault of the group: the group never reached the wanted state, or did not keep it. The figures of such a cell, if
+     * there are any, were measured in that wrong state. Absent if nothing was wrong.
      */
     readonly trouble?: string
     readonly counted?: 'cgroup' | 'stat'
@@ -162,7 +162,7 @@ export function cpuOf(cell: CellResult, role: NodeCost['role']): number | undefi
 const MIB = 1024
 export const rssMiB = (processes: readonly ProcessMemory[]): number =>
   processes.reduce((sum, { rssKiB }) => sum + rssKiB, 0) / MIB
-/** Returns the processes of one node: of all nodes with this role, the one that uses the most memory. */
+/** Returns the processes of the node that uses the most memory of all nodes with this role. */
 export function memoryIn(cell: CellResult, role: NodeCost['role']): readonly ProcessMemory[] {
   const [most = []] = cell.nodesCost
     .filter((node) => node.role === role)

@@ -1,8 +1,8 @@
 /**
  * Computes everything that can happen next in a world of three nodes, each event as a line of text, and the world after
- * each event. The state machine is the real one, or a wrong one that the explorer must find. Around the state machine
- * is a small part of the daemon: it checks whether it was absent, and reads its receive queue before it handles a
- * deadline.
+ * each event. The state machine is the real one, or a wrong state machine for the explorer to find. Around the state
+ * machine is a small part of the daemon: it checks whether it was absent, and reads its receive queue before it handles
+ * a deadline.
  */
 import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event } from '../../src/vrrp/event.ts'

@@ -15,7 +15,10 @@ import { EVERYBODY, type Setting, type World } from './world.ts'
  * node is the only Active, and every other node follows it.
  */
 export type Future = { readonly active: number; readonly settled: number }
-/** Future of a world. `anew`: the last running node also stops, and the time counts from the next start of a node. */
+/**
+ * Future of a world. The field `anew` is true if the last running node also stops, so that the time counts from the
+ * next start of a node.
+ */
 type Known = Future & { readonly anew: boolean }
 type Passed = {
   readonly row: number

@@ -1,7 +1,7 @@
 /**
  * Computes one step of a single node: its state and messages after an event, and its state some time later. The same
  * node meets the same event in many worlds, so the result is stored with the node. No two settings share a stored
- * result. The state machine is the real one, or a wrong one that the explorer must find.
+ * result. The state machine is the real one, or a wrong state machine for the explorer to find.
  */
 import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event } from '../../src/vrrp/event.ts'

@@ -17,8 +17,8 @@ export const EVERYBODY: readonly Who[] = [0, 1, 2]
 export const NAMES = ['a', 'b', 'c'] as const
 
 /**
- * Content of a message: an advertisement; the answer of a kernel to a Returning node, which asks for the address; or an
- * announcement of the address, which shows a leaving node that there is a successor.
+ * Content of a message: an advertisement, an answer or an announcement. A kernel answers a Returning node, which asks
+ * for the address. An announcement of the address shows a leaving node that another node has taken over.
  */
 export type Said = { readonly kind: 'advertisement'; readonly priority: number } | { readonly kind: 'answer' | 'claim' }
 

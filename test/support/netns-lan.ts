@@ -119,9 +119,9 @@ class NetnsLan implements Lan {
     const named = new Set(names.map((name) => this.#member(name)))
     const members = this.#members.filter((member) => named.has(member))
     const priorities = new Set(members.map(({ node }) => node.priority))
-    // Processes do not start in the same millisecond, and among equal nodes the one that starts first stays Active (RFC
-    // 9568 §6.4.2). So the nodes start one after the other, the highest address first. A start at the same time would
-    // have the same result.
+    // Processes do not start in the same millisecond, and of equal nodes the first to start stays Active (RFC 9568
+    // §6.4.2). So the nodes start one after the other, the highest address first. A start at the same time would have
+    // the same result.
     const started = [...priorities].map(async (priority) => {
       for (const member of members.toReversed()) if (member.node.priority === priority) await this.#startOne(member)
     })

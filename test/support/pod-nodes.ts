@@ -159,8 +159,8 @@ export class PodNode {
         ...container,
         volumeMounts: container.volumeMounts?.map((mount) => ({ ...mount, name: nameOf(mount.name) })),
       }))
-    // With this annotation, an init container runs at each start of the pod, as with kubelet. podman 4.3 would
-    // otherwise remove an ended init container, and fail if that happens too early.
+    // With this annotation, an init container runs at each start of the pod, as with kubelet. Version 4.3 of podman
+    // would otherwise remove an ended init container, and fail if that happens too early.
     const annotations = { ...pod.metadata?.annotations, 'io.podman.annotations.init.container.type': 'always' }
     this.#manifest = join(this.#folder, 'pod.yaml')
     mkdirSync(this.#folder, { recursive: true })

@@ -1,6 +1,6 @@
 /**
- * Defines the traffic of an Active and a Backup while nothing happens: frames per second of each kind.
- * test/netns/quiet-lan.test.ts compares these rates with a real LAN, and docs/lan-traffic.md shows them as a table.
+ * Defines the traffic of an Active and a Backup while nothing happens: frames per second of each kind. The test
+ * quiet-lan.test.ts compares these rates with a real LAN, and docs/lan-traffic.md shows them as a table.
  */
 
 export const KINDS = {
