@@ -116,8 +116,8 @@ export function factsOf(specs: readonly NodeSpec[], interval: number, lowest: nu
  * Returns the circumstances of these faults. The client's neighbour entry may be wrong until the client gives up the
  * node in it. That happens if a node goes while another node is Active that does not know of it and has no reason to
  * announce. It also happens with two keepalived nodes. If equal keepalived nodes take over together, they announce
- * immediately and again only after 5 s, and the loser sends nothing. A single keepalived node yields without a packet
- * to a unicast router that has not asked for the holder before this advertisement.
+ * immediately and again only after 5 s, and the loser sends nothing. A single keepalived node yields without a packet,
+ * even to a unicast router that has not asked for the holder before.
  */
 export function circumstancesOf(facts: Facts, faults: readonly Fault[]): Circumstances & Facts {
   const astray = faults.some(({ kind }) => ASTRAY.has(kind))

@@ -152,8 +152,8 @@ function withPeers(
 }
 
 /**
- * Returns the node with a configuration that keepalived could have. keepalived knows no list of other nodes for a
- * multicast router.
+ * Returns the node with a configuration that keepalived could have. keepalived has neither minHold nor a list of peers
+ * for a multicast router.
  */
 export function asKeepalived(node: NodeSpec): NodeSpec {
   const { virtualRouters } = node.config

@@ -1,7 +1,7 @@
 /**
- * Tests whether a holdfast node harms a group of keepalived nodes. The same history has the same faults at the same
- * times on the same nodes: all of them keepalived, some of them, none. This file decides what counts as worse. This
- * file does not know what is printed.
+ * Tests whether a holdfast node harms a group of keepalived nodes. A history is played three times, with the same
+ * faults at the same times on the same nodes: all nodes run keepalived, some of them, or none. Decided here: what
+ * counts as worse. This module does not print the result.
  */
 import { simulate } from '../../src/simulator/simulation.ts'
 import type { Question } from '../../src/simulator/spans.ts'
@@ -15,14 +15,17 @@ type Group = (typeof GROUPS)[number]
 export type Neighbours = {
   histories: number
   readonly times: Readonly<Record<Group, Record<Question, { sum: number; longest: number }>>>
-  /** Seeds whose longest span of a kind is longer in the mixed group than with keepalived alone, by more than a hand-over. */
+  /**
+   * Seeds of the histories in which a time is longer in the mixed group than with keepalived alone, by more than a
+   * hand-over.
+   */
   readonly worse: {
     readonly seed: number
     readonly question: Question
     readonly mixed: number
     readonly alone: number
   }[]
-  /** Number of seeds with the opposite result. */
+  /** Number of histories in which the time is longer with keepalived alone, by more than a hand-over. */
   readonly better: Record<Question, number>
 }
 
@@ -34,11 +37,12 @@ export const newNeighbours = (): Neighbours => ({
   times: { 'keepalived alone': nothing(), mixed: nothing(), 'holdfast alone': nothing() },
 })
 
-/** Compares the histories of one seed. */
+/** Plays the history of one seed three times, and adds the differences to the comparison. */
 export function compareNeighbours(seed: number, found: Neighbours, options: HistoryOptions = { small: true }): void {
   const mixed = historyOf(seed, { ...options, peers: 'all' })
   const none = historyOf(seed, { ...options, peers: 'none' })
-  // Pauses between faults depend on the faults' bounds, so all three histories have the faults of the mixed one.
+  // The pauses between faults depend on the limits of the faults. So all three histories have the faults of the mixed
+  // group.
   const histories = {
     'keepalived alone': { ...mixed, nodes: none.nodes.map(asKeepalived) },
     mixed,
@@ -62,7 +66,7 @@ export function compareNeighbours(seed: number, found: Neighbours, options: Hist
   }
 }
 
-/** Returns the seconds over all histories, and the longest time in ms. */
+/** Returns the sum of the times over all histories in seconds, and the longest time in ms. */
 export function neighboursTable({ times, worse, better, histories }: Neighbours): string {
   const cell = (group: Group, question: Question) => {
     const { longest, sum } = times[group][question]

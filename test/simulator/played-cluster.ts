@@ -1,8 +1,8 @@
 /**
- * A cluster on a simulated LAN. Each node has the product's engine and the core of its agent, whose orders become
- * configurations that the engine loads. Wall clocks differ, time is virtual, and a witness outside sees which node has
- * which address. This file decides the effect of a hand-over and of the two orders of the bootstrap guard. This file
- * does not know the events of a cluster (the tests).
+ * Plays a cluster on a simulated LAN. Each node has the product's engine and the decisions of its agent, whose orders
+ * become configurations that the engine loads. The nodes' wall clocks differ, time is virtual, and a witness outside of
+ * the nodes observes which node has which address. Decided here: the effect of a configuration that an agent hands
+ * over, and of the two orders of the bootstrap guard. This module does not know the events of a cluster: the tests do.
  */
 
 import type { AgentEvent, Start } from '../../src/cluster/decisions/agent-state.ts'
@@ -20,21 +20,21 @@ import { Witness } from '../../src/simulator/witness.ts'
 import { address } from '../../src/wire/address.ts'
 import { PlayedAgent } from '../support/cluster-plays.ts'
 
-/** ms from a hand-over until the engine has read it: a request over a socket, and a parser. */
+/** Milliseconds after an agent's request until the engine has read the new configuration. */
 const READS = 5
 
 export type PlayedNodeSpec = {
   readonly name: string
   /** The node's own address with its prefix length. */
   readonly own: string
-  /** ms by which its wall clock is ahead. */
+  /** Milliseconds by which the node's wall clock is ahead of the true time. */
   readonly skew?: number
   readonly start: Start
 }
 
 export type ClusterSpec = {
   readonly seed: number
-  /** Wall time at the beginning of the play. */
+  /** True wall time at the beginning of the play, in ms since the epoch. */
   readonly wall: number
   readonly nodes: readonly PlayedNodeSpec[]
   readonly vips: readonly string[]
@@ -73,14 +73,17 @@ export class PlayedCluster {
     return this.witness.moments.get(address(vip))?.at(-1)?.holders ?? []
   }
 
-  /** Returns the ms from `since` until now with such a number of holders: the sum, and the longest span. */
+  /**
+   * Returns for how many ms, between `since` and now, `wanted` accepted the number of holders of the address: the sum,
+   * and the longest time.
+   */
   spans(vip: string, wanted: (holders: number) => boolean, since: number): { total: number; longest: number } {
     const moments = this.witness.moments.get(address(vip)) ?? []
     const found = spansIn(moments, wanted, { from: since, to: this.time.now })
     return { total: rounded(sumOf(found)), longest: rounded(longestOf(found)) }
   }
 
-  /** Lists the holders since then, in order. */
+  /** Returns the holders of the address since the time `since`, in order, as texts. */
   history(vip: string, since: number): string[] {
     const moments = this.witness.moments.get(address(vip)) ?? []
     return moments
@@ -130,7 +133,7 @@ export class PlayedNode {
     this.agent.onHandOver = (desired) => this.#handOver(desired)
   }
 
-  /** True wall time. */
+  /** True wall time at this moment, in ms since the epoch. */
   get #now(): number {
     return this.#wall + this.#cluster.time.now
   }
@@ -157,7 +160,10 @@ export class PlayedNode {
     })
   }
 
-  /** Sends an order as `stop` and `reload` on keepalived's socket do (app/configuration/live-configuration.ts). */
+  /**
+   * Gives the engine an order, as the lines `stop` and `reload` on keepalived's socket do
+   * (app/configuration/live-configuration.ts).
+   */
   say(order: 'stop' | 'reload'): void {
     this.#cluster.note(this.engine.name, `is told to ${order}`)
     this.#stoodDown = order === 'stop'

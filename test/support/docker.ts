@@ -65,6 +65,6 @@ function quietly(argv: readonly string[]): void {
   try {
     docker(argv)
   } catch {
-    // The network was removed already.
+    // The container was removed already.
   }
 }

@@ -23,7 +23,10 @@ export type VirtualCheckSpec = {
   readonly latency: number
   /** Returns a new random number from 0 to 1 at each call. */
   readonly random: () => number
-  /** True if fastPreempt takes a check that was up for up, without another run. */
+  /**
+   * True if the weight of a check that is up counts as confirmed, so that fastPreempt needs no further run of the
+   * check.
+   */
   readonly believes: boolean
 }
 

@@ -38,7 +38,7 @@ export function problemOf(before: State, { text, next }: Step): string | undefin
 }
 
 /**
- * Returns the longest time in ticks for which the node may have the address. If an engine stops between the withdrawal
- * of its cleanup plan and the removal of the address, only the kernel's lifetime ends the address.
+ * Returns the longest allowed time with two holders, in ticks. If an engine stops between the withdrawal of its cleanup
+ * plan and the removal of the address, only the kernel's lifetime ends the address.
  */
 const bound = (state: State) => (state.plan === 'none' ? TICKS.lifetime + 1 : TICKS.deadline + 1)
