@@ -16,7 +16,7 @@ const WIDTH = 120
 const EFFECTS = { foreground: "background=''", core: 'core=--core', answer: 'answers=yes' }
 
 /**
- * One branch of a shell `case`, in lines of at most WIDTH characters.
+ * Returns one branch of a shell `case`, in lines of at most WIDTH characters.
  *
  * @param {readonly string[]} patterns
  * @param {string} commands
@@ -32,7 +32,8 @@ function branch(patterns, commands) {
 }
 
 /**
- * A shell function with one `case`: names with the same commands share a branch. Names without commands have none.
+ * Returns a shell function with one `case`: names with the same commands share a branch. Names without commands have
+ * no branch.
  *
  * @param {string} name
  * @param {readonly (readonly [string, string])[]} entries pattern and commands
@@ -47,7 +48,7 @@ function reader(name, entries) {
 }
 
 /**
- * Of a flag in a word of its own: --pid FILE, or --pid=FILE.
+ * Returns the branches of a long flag, which is an argument of its own: --pid FILE, or --pid=FILE.
  *
  * @param {import('../src/keepalived/flags.ts').Flag} flag
  * @returns {(readonly [string, string])[]}
@@ -62,7 +63,8 @@ function longEntries({ long, value, launcher }) {
 }
 
 /**
- * Of a letter in a word of several: what follows a letter with a value is the value.
+ * Returns the branches of a one-letter flag, which may share an argument with other letters. If the flag has a value,
+ * the rest of the argument is that value.
  *
  * @param {import('../src/keepalived/flags.ts').Flag} flag
  * @returns {(readonly [string, string])[]}

@@ -1,13 +1,14 @@
 /**
  * Observes an accident on the LAN. A client probes the virtual address every millisecond, an observer asks all hosts
- * for it, and a service answers on every router (bench/native). This file decides how both families are observed, and
- * which figures describe an accident. This file does not know the daemons, the accidents, nor the expected results.
+ * for it, and a service answers on every router (bench/native). Decided here: how both address families are observed,
+ * and which figures describe an accident. This module does not know the daemons, the accidents, nor the expected
+ * results.
  *
  *   const observation = await startObservation(lab, { family: 4, cachedNeighbour: true })
  *   …                                                       // daemons start, one becomes Active
  *   await observation.answeredBy('r1')
  *   const at = lab.cut(lab.router(1))
- *   const measurement = await observation.measure(at, 3_000)   // looks until at + 3 s
+ *   const measurement = await observation.measure(at, 3_000)   // observes until at + 3 s
  *   await observation.close()
  */
 import { ip, macOf } from '../../src/lab/ip.ts'
@@ -20,60 +21,66 @@ import { ObserverRecord } from './observer-record.ts'
 
 export type Family = 4 | 6
 
-/** Times from the accident on, ms; `undefined` for what did not happen. */
+/** Times in ms after the accident; `undefined` for an event that did not happen. */
 export type Phases = {
-  /** Last reply before the outage. */
+  /** Time of the client's last reply before the outage. */
   readonly outageAtMs: number | undefined
-  /** Last reply of the former node, before the first one of another. Negative: it came before the accident. */
+  /**
+   * Time of the last reply of the former node, before the first reply of another node. Negative: the reply came before
+   * the accident.
+   */
   readonly lastReplyMs: number | undefined
-  /** First gratuitous ARP or unsolicited advertisement of another router. */
+  /** Time of the first gratuitous ARP or unsolicited Neighbor Advertisement of another router. */
   readonly announcedMs: number | undefined
-  /** First broadcast question that another router answered. */
+  /** Time of the observer's first broadcast question that another router answered. */
   readonly claimedMs: number | undefined
-  /** From then on one router answered the client, until the end. */
+  /** Time from which a single router answered the client, until the end of the observation. */
   readonly settledMs: number | undefined
 }
 
 export type Measurement = {
-  /** Longest time between two replies around the accident; one probe interval if nothing was lost. */
+  /**
+   * Longest time in ms between two replies to the client around the accident; one probe interval if no reply was lost.
+   */
   readonly outageMs: number
   readonly sent: number
   readonly lost: number
-  /** Time from the accident to the first reply of another router; `undefined` if none came. */
+  /** Time in ms from the accident to the first reply of another router; `undefined` if no other router replied. */
   readonly movedMs: number | undefined
-  /** Time in which two routers answered for the address. */
+  /** Time in ms in which two routers answered the observer for the virtual address. */
   readonly overlapMs: number
-  /** Time in which no router answered. */
+  /** Time in ms in which no router answered the observer for the virtual address. */
   readonly silenceMs: number
-  /** True if two routers still answered at the end of the observation. */
+  /** True if two routers still answered the observer at the end of the observation. */
   readonly stale: boolean
   readonly phases: Phases
-  /** Punctuality of the gauge itself. */
+  /** Punctuality of the measuring programs themselves. */
   readonly gauge: Punctuality
 }
 
 export type ObservationOptions = {
   readonly family: Family
   /**
-   * True for a client with the address in its neighbour cache, false for a client that resolves it before each probe.
+   * True for a client with the virtual address in its neighbour cache, false for a client that resolves the address
+   * before each probe.
    */
   readonly cachedNeighbour: boolean
 }
 
-/** Microseconds between two probes, and between two questions. */
+/** Microseconds between two probes of the client, and between two questions of the observer. */
 const INTERVAL_US = '1000'
-/** Milliseconds until the last probes of a window count as lost. */
+/** Milliseconds after which a probe at the end of a window counts as lost. */
 const LAST_REPLIES = 250
 
 const VIPS: Readonly<Record<Family, string>> = { 4: LAB_VIP, 6: 'fd77::100' }
-/** Returns the address that clients ask. The scenario has to configure it. */
+/** Returns the virtual address that the client probes. The scenario has to configure this address on the routers. */
 export const vipOf = (family: Family): string => VIPS[family]
 
-/** Returns a host's own address of the family: fd77::N for 10.77.0.N. */
+/** Returns the host's own address of the address family. In IPv6, fd77::N belongs to 10.77.0.N. */
 export const addressOf = (host: Host, family: Family): string =>
   family === 4 ? host.address : `fd77::${host.address.split('.').at(-1)}`
 
-/** Gives every host of the lab its address of the family, unless it has one. Idempotent. */
+/** Gives every host of the lab an own address of the address family, unless the host has one. Idempotent. */
 export function prepareFamily(lab: LabView, family: Family): void {
   if (family === 4) return
   for (const host of lab.hosts.values()) ip(host, `address replace ${addressOf(host, 6)}/64 dev eth0 nodad`)
@@ -111,18 +118,20 @@ export class Observation {
     return this.#names[by - 1] ?? `number ${by}`
   }
 
-  /** Nodes that answered the client, one for each change. */
+  /** Nodes that answered the client, with one entry for each change of the node. */
   get holders(): readonly HolderChange[] {
     return this.#client.holders.map(({ at, by }) => ({ at, name: this.#nameOf(by) }))
   }
 
-  /** Returns the node that answered the client last. */
+  /** Name of the node that answered the client last; `undefined` before the first answer. */
   get holder(): string | undefined {
     const last = this.#client.holders.at(-1)
     return last === undefined ? undefined : this.#nameOf(last.by)
   }
 
-  /** Returns the first time at or after `at` at which another node than `before` answered. */
+  /**
+   * Returns the first change, at or after the time `at`, to another node than `before`; `undefined` if there is none.
+   */
   movedFrom(before: string, at: number): HolderChange | undefined {
     const moved = this.#client.movedFrom(this.#names.indexOf(before) + 1, at)
     return moved === undefined ? undefined : { at: moved.at, name: this.#nameOf(moved.by) }
@@ -136,7 +145,7 @@ export class Observation {
     await eventually(`the client to reach ${name}`, reached, { sight: () => this.holders, within, every: 20 })
   }
 
-  /** Observes until `accidentAt + windowMs` (monotonicMs()), and returns what was seen from the accident on. */
+  /** Observes until `accidentAt + windowMs` (monotonicMs()). Returns the figures from the accident on. */
   async measure(accidentAt: number, windowMs: number): Promise<Measurement> {
     const until = accidentAt + windowMs
     await sleep(Math.max(0, until + LAST_REPLIES - monotonicMs()))
@@ -175,7 +184,7 @@ export class Observation {
   }
 }
 
-/** Resolves when client, observer and services run. No router needs to answer yet. */
+/** Starts client, observer and services. Resolves when all of them run; no router needs to answer yet. */
 export async function startObservation(lab: LabView, options: ObservationOptions): Promise<Observation> {
   const observation = new Observation(lab, options)
   await observation.ready()

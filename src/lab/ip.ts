@@ -6,8 +6,9 @@ export type Where = string | { readonly namespace: string }
 export const namespaceOf = (where: Where): string => (typeof where === 'string' ? where : where.namespace)
 
 /**
- * Returns what `ip` prints for these commands, each written as in a shell: `ip(host, 'link set eth0 down')`. Throws with the
- * first complaint of `ip`; later commands are then not run.
+ * Runs the commands of `ip` in one process and returns what `ip` prints. Each command is written as in a shell:
+ * `ip(host, 'link set eth0 down')`. Throws with the first error message of `ip`; the commands after the failed one are
+ * then not run.
  */
 export function ip(where: Where, ...commands: readonly string[]): string {
   const there = ['ip', '-n', namespaceOf(where)]

@@ -1,4 +1,4 @@
-/** Starts each kind of fault on a simulated LAN or node, and ends it. */
+/** Starts a fault of any kind on a simulated LAN or node, and ends the fault. */
 import { type Machine, STARTS } from './node/machine.ts'
 import type { Fault, FaultKind } from './scenario.ts'
 import type { VirtualTime } from './virtual-time.ts'

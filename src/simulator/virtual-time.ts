@@ -11,7 +11,7 @@ const before = (one: Planned, other: Planned): boolean =>
 
 export class VirtualTime {
   /**
-   * Milliseconds since the begin of the simulation. The value is rounded to microseconds, because sums of fractions
+   * Milliseconds since the start of the simulation. The value is rounded to microseconds, because sums of fractions
    * must not drift apart.
    */
   now = 0

@@ -1,8 +1,8 @@
 /**
- * One form for every situation: a state with its moments counted from another now, and without everything that can no
- * longer decide anything. Each rule names the code that reads the value. A wrong rule would merge worlds that differ,
- * so there are few rules. explorer.test.ts asks the state machine itself whether the form matters to it. A field of a
- * state that is not named here is a type error.
+ * Converts the state of a node to its canonical form: all its moments are counted from another now, and everything is
+ * left out that can no longer decide anything. Each rule names the code that reads the value. A wrong rule would merge
+ * worlds that differ, so there are few rules. explorer.test.ts checks with the state machine itself that the form makes
+ * no difference. A field of a state that this file does not name is a type error.
  */
 import type { HeardActive, State } from '../../src/vrrp/state.ts'
 import { type Millis, millis } from '../../src/wire/units.ts'

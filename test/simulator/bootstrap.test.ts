@@ -1,8 +1,9 @@
 /**
- * The bootstrap play with elections. A node that advertises 70, which no other node lists, has the API's address.
- * Meanwhile three control plane nodes register and their checks come up one by one. The node gives the address up
- * when its guard says `stop`, and joins again when its API is back. Agents' cores, guard and engines are the
- * product's, on a simulated LAN. Virtual time.
+ * Tests the change from the bootstrap node to the control plane nodes, with VRRP elections. At the start, the bootstrap
+ * node has the API's address. It advertises priority 70, and no other node lists it as a peer. Then three control plane
+ * nodes register, and their checks come up one by one. The bootstrap node gives the address up when its guard orders
+ * `stop`, and joins the election again when its API is back. Agents, guard and engines are the product's, on a
+ * simulated LAN with virtual time.
  */
 import { describe, expect, test } from 'vitest'
 import { looked, startBootstrapGuard } from '../../src/cluster/decisions/bootstrap-guard.ts'

@@ -39,7 +39,7 @@ function rulesOf(scenario: Scenario, addresses: number): Rules<Fault> {
 }
 
 /**
- * Returns the history of an address. A client without a neighbour entry asks once a second (witness.ts), from the begin
+ * Returns the history of an address. A client without a neighbour entry asks once a second (witness.ts), from the start
  * of the service on. If the client never gets an entry, that is a fault.
  */
 export function historyOf(address: string, moments: readonly Moment[], to: number): History {

@@ -72,7 +72,7 @@ function playTimeline(vector: TimelineVector): readonly Line[] {
   const all = [
     ...events
       .filter(({ type }) => type !== 'script_result')
-      // If an interface is down at the begin of a vector, it is down before anything starts.
+      // If an interface is down at the start of a vector, it is down before anything starts.
       .sort(
         (one, other) => one.at_us - other.at_us || Number(one.type === 'startup') - Number(other.type === 'startup'),
       )

@@ -1,6 +1,6 @@
 /**
- * `make prove`: many histories, a line for each failure, its shrunk scenario in a file. See
- * docs/simulated-histories.md.
+ * Runs `make prove`: plays many histories, prints a line for each failed history, and writes its reduced scenario to a
+ * file. See docs/simulated-histories.md.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

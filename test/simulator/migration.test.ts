@@ -1,7 +1,7 @@
 /**
- * The migration play with elections. A cluster changes from multicast to unicast, and back, while its clocks differ.
- * Each node has its agent's core and its engine on a simulated LAN. Measured from outside: how long two nodes answer
- * for one VIP, and how long no node does. Virtual time.
+ * Tests the migration of a cluster from multicast to unicast and back, with VRRP elections, while the nodes' clocks
+ * differ. Each node has its agent's decisions and its engine, on a simulated LAN with virtual time. An observer outside
+ * of the nodes measures how long two nodes answer for one virtual address, and how long no node answers.
  */
 import { describe, expect, test } from 'vitest'
 import type { Mode } from '../../src/cluster/decisions/engine/desired-state.ts'
@@ -16,8 +16,8 @@ const OTHER: Readonly<Record<Mode, Mode>> = { multicast: 'unicast', unicast: 'mu
 type Measured = { readonly two: number; readonly none: number; readonly story: string }
 
 /**
- * Returns the worse outcome of the two VIPs. Before the change, the last node of the list holds both VIPs: for a while only its checks were
- * up.
+ * Returns the worse result of the two virtual addresses. Before the migration, the last node of the list holds both
+ * addresses, because for a while only the checks of that node were up.
  */
 function changed(skews: readonly number[], from: Mode = 'multicast', seed = 1): Measured {
   const hosts = skews.map((_, i) => `192.168.111.${20 + i}`)

@@ -1,11 +1,11 @@
 /**
- * Nodes that run a static pod each, without a kubelet: podman plays the manifest in the network namespace of a host of
- * the lab. This file decides the parts of a manifest that belong to a node (images, addresses, places of its folders).
- * Neither containers nor podman's storage outlive destroy(). This file does not know what the pods do.
+ * Runs nodes with one static pod each, without a kubelet: podman runs the pod's manifest in the network namespace of a
+ * host of the lab. Decided here: those parts of a manifest that belong to a node (images, addresses, places of its
+ * folders). No container and no storage of podman is left after destroy(). This module does not know what the pods do.
  *
- * It uses nsenter, because `ip netns exec` remounts /sys, and runc, because crun knows no hybrid cgroups. Limits are
- * below the hard limits, because not every test machine has CAP_SYS_RESOURCE. Without systemd, podman starts no probe
- * by itself.
+ * nsenter starts podman, because `ip netns exec` remounts /sys. runc runs the containers, because crun does not support
+ * hybrid cgroups. Resource limits are below the hard limits, because not every test machine has CAP_SYS_RESOURCE.
+ * Without systemd, podman starts no probe by itself.
  */
 import { execFile, execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,9 +1,9 @@
 /**
- * Nodes on one virtual clock and one or several virtual wires. The LAN has latency, seeded loss, cuts in one or both
- * directions (also of one wire or one family only), stalls, wrong clocks and power failures. Every node runs one
- * virtual router, or the same sync group. Every event is recorded. A test can ask which nodes answered for the
- * addresses, how long no node or two did, and which packets were sent. Bounded: a LAN that does not come to rest
- * fails.
+ * Runs nodes on one virtual clock and one or several virtual wires. The LAN has latency, random loss from a seed, cuts
+ * in one or both directions (also of one wire or one address family only), stalls, wrong clocks and power failures.
+ * Every node runs one virtual router, or the same sync group. Every event is recorded. A test can ask which nodes
+ * answered for the addresses, how long no node or two nodes did, and which packets were sent. A LAN that does not come
+ * to rest ends with an error.
  */
 
 import { type Change, longestOf, spansIn } from '../../src/lab/watch/history.ts'

@@ -1,18 +1,19 @@
 /**
- * Asks from outside, every millisecond, which nodes answer for a virtual address, in three ways. Broadcast ARP or
- * Neighbor Solicitation reaches every kernel that has the address, and shows two holders. UDP in broadcast frames
- * stands for a client without a neighbour entry: the service of every holder answers. UDP along a cached entry is a
- * normal client. This file does not know which node should answer, nor how long an outage may be.
+ * Asks from outside, every millisecond, which nodes answer for a virtual address, in three ways. A broadcast ARP request
+ * or Neighbor Solicitation reaches every kernel that has the address, and so finds two holders. UDP in broadcast frames
+ * stands for a client without a neighbour entry: the service of every holder answers. UDP along a cached neighbour
+ * entry is a normal client. This module does not know which node should answer, nor how long an outage may be.
  *
  *   const witness = await startWitness(lab, { addresses: [LAB_VIP], observer: lab.host('observer'), client: lab.client })
  *   …
  *   const records = await witness.stop()      // one for each address; witness.look() gives the same while it runs
- *   records[0].holders                         // [{ from, to, holders: ['r1'] }, …] without holes, by ARP or NS
- *   spans(records[0].holders, (n) => n > 1)    // the times in which two answered
+ *   records[0].holders                         // [{ from, to, holders: ['r1'] }, …] without gaps, by ARP or NS
+ *   spans(records[0].holders, (n) => n > 1)    // the times in which two nodes answered
  *   records[0].unanswered, .stranded          // [{ from, to }]: no node answered UDP; no node answered the cached client
  *
- * All times are CLOCK_MONOTONIC in ms (monotonicMs()). The two hosts must differ. Names are those of lab.routers, by
- * the present MAC of their eth0; a router that gets a new interface must keep its MAC.
+ * All times are CLOCK_MONOTONIC in ms (monotonicMs()). The hosts `observer` and `client` must differ. Nodes have the
+ * names of lab.routers, and are found by the MAC address of their eth0. A router that gets a new interface must keep its
+ * MAC address.
  */
 import { ip, macOf } from '../ip.ts'
 import type { Host, Lab } from '../lab.ts'

@@ -18,7 +18,7 @@ export type InstanceSettings = {
   readonly priority: number
   readonly source: Address
   readonly preempt: boolean
-  /** Preemption delay in milliseconds; 0 = none. */
+  /** Preemption delay in milliseconds; 0: no delay. */
   readonly preemptDelay: number
   /** True if the instance becomes Active at its start without waiting, because its file has priority 255. */
   readonly startsActive: boolean

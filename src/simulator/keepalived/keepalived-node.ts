@@ -20,7 +20,7 @@ import type { Vrrp } from './keepalived-packets.ts'
 const WAKES = 0.05
 /** Milliseconds after which the parent process has started a dead VRRP process again. */
 const RESPAWNS = 40
-/** Number of packets that a default receive buffer holds. */
+/** Number of packets that a receive buffer of default size holds. */
 const MOST_QUEUED = 256
 
 /**

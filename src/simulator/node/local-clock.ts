@@ -11,7 +11,7 @@ import type { Cancel, VirtualTime } from '../virtual-time.ts'
  * from 0.
  */
 const ORIGIN = 50_000
-/** Wall clock time at the begin of a simulation: 2026-01-01, in milliseconds since the epoch. */
+/** Wall clock time at the start of a simulation: 2026-01-01, in milliseconds since the epoch. */
 const EPOCH = 1_767_225_600_000
 
 export class LocalClock {

@@ -1,7 +1,7 @@
 /**
- * State of the model of the guardian's clock: one node and its peer. Time is counted in ticks of half an
- * Advertisement_Interval. This file decides the variables, their meaning, and the durations. The steps of each process
- * are in the files beside this one.
+ * Defines the state of the model of the guardian's clock: one node and its peer. Time is counted in ticks of half an
+ * Advertisement_Interval. Decided here: the variables, their meaning, and the durations. The steps of each process are
+ * in the files beside this one.
  */
 
 /**
@@ -61,7 +61,7 @@ export type State = {
    */
   readonly between: Priority | undefined
 
-  // Shared memory.
+  // State of the memory that engine and guardian share.
   /**
    * Clock's word in shared memory: the priority of the prepared frame while the clock is armed; `undefined` while it is
    * not.
