@@ -1,6 +1,6 @@
 /**
  * Reads npm's list of packages (CycloneDX) from standard input, and writes sbom.cdx.json and licences.txt to the folder
- * in the first argument. Decided here: the parts that npm does not know: Node.js in tarball and image, and the C
+ * in the first argument. This file decides the parts that npm does not know: Node.js in tarball and image, and the C
  * library in the static programs. With --debian the script adds the packages of the image's base (lines `name version
  * architecture source`). No output depends on the time or place of the build. A package without a licence text stops
  * the release.

@@ -1,8 +1,8 @@
 /**
  * Makes dist/bundle/, which has few files. A daemon that must reach the state Backup within 150 ms cannot load eighty
  * modules one by one: that would double the time of its start. dist/bundle/ is as deep as dist/app/, so that relative
- * paths to native/ and package.json are right in both. Decided here: which modules share a file because they are always
- * loaded together (docs/adr/0038).
+ * paths to native/ and package.json are right in both. This file decides which modules share a file because they are
+ * always loaded together (docs/adr/0038).
  */
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'

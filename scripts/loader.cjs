@@ -1,9 +1,9 @@
 /**
  * Starts one part of the bundle: dist/bundle/main.js, worker.js and warm-up.js are copies of this file, and each starts
- * the part with its own name. The part is compiled with V8's code cache if there is one (docs/adr/0038). Decided here:
- * a cache that is missing, damaged, or made for another text or another V8 only costs time. Also decided here: which
- * modules of Node.js are loaded at their first use, and the folder of the caches. This file does not know what the code
- * does; bundle.json names the files.
+ * the part with its own name. The part is compiled with V8's code cache if there is one (docs/adr/0038). This file
+ * decides that a cache that is missing, damaged, or made for another text or another V8 only costs time. This file also
+ * decides which modules of Node.js are loaded at their first use, and the folder of the caches. This file does not know
+ * what the code does; bundle.json names the files.
  */
 'use strict'
 const { mkdirSync, readFileSync, renameSync, writeFileSync } = require('node:fs')

@@ -1,7 +1,7 @@
 /**
  * Reads the JSON reports of the lab's client (deploy/compose/client.ts). A report names the node that answers at a
- * virtual address, how long no node answered there, and how long two nodes claimed the address. Decided here: a fault
- * is judged by the reports that come after the fault. Pure. This module does not know which fault was made.
+ * virtual address, how long no node answered there, and how long two nodes claimed the address. This file decides that
+ * a fault is judged by the reports that come after the fault. Pure. This file does not know which fault was made.
  */
 export type Line = Readonly<Record<string, unknown>> & { readonly address: string; readonly event: string }
 

@@ -1,6 +1,6 @@
 /**
- * Runs commands to their end while the output of other processes is read. Decided here: Ctrl-C at the terminal reaches
- * no command, because the lab ends its commands itself. A command that fails reports its error text.
+ * Runs commands to their end while the output of other processes is read. This file decides that Ctrl-C at the terminal
+ * reaches no command, because the lab ends its commands itself. A command that fails reports its error text.
  */
 import { spawn } from 'node:child_process'
 

@@ -1,7 +1,7 @@
 /**
- * Lists the faults of a lab node, and how each fault is repaired. Decided here: each fault is made from outside of the
- * container, either to the container or to the machine's end of its network cable. This module does not measure the
- * consequences of a fault.
+ * Lists the faults of a lab node, and how each fault is repaired. This file decides that each fault is made from
+ * outside of the container, either to the container or to the machine's end of its network cable. This file does not
+ * measure the consequences of a fault.
  */
 import { spawnSync } from 'node:child_process'
 import { command } from './command.ts'

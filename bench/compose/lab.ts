@@ -1,6 +1,6 @@
 /**
- * Represents the running Compose lab: its Compose project and the reports of its client. Decided here: the lab is at
- * rest when one node, the expected one, has had both virtual addresses for AT_REST milliseconds.
+ * Represents the running Compose lab: its Compose project and the reports of its client. This file decides that the lab
+ * is at rest when one node, the expected one, has had both virtual addresses for AT_REST milliseconds.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'

@@ -1,7 +1,7 @@
 /**
- * Runs the lab of docker-compose.yml as a Compose project of its own. Decided here: which Compose is used (version 2 if
- * the machine has it), and that one lab runs at a time, because its subnet is fixed. No container of the lab outlives
- * this process for longer than until the next lab starts. This module does not know the faults.
+ * Runs the lab of docker-compose.yml as a Compose project of its own. This file decides which Compose is used (version
+ * 2 if the machine has it), and that one lab runs at a time, because its subnet is fixed. No container of the lab
+ * outlives this process for longer than until the next lab starts. This file does not know the faults.
  */
 
 import { execFileSync } from 'node:child_process'

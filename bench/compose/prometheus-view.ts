@@ -1,4 +1,4 @@
-/** Sends queries to the lab's Prometheus from this machine. This module does not know which values are expected. */
+/** Sends queries to the lab's Prometheus from this machine. This file does not know which values are expected. */
 import { eventually } from '../../src/lab/wait.ts'
 import type { Project } from './project.ts'
 

@@ -1,7 +1,7 @@
 /**
  * Compares the budgets of an idle daemon (docs/cost.md, Budgets) with the measured costs of holdfast and keepalived.
- * Decided here: which measured cell belongs to each budget. A budget without a measurement is neither met nor missed.
- * Pure.
+ * This file decides which measured cell belongs to each budget. A budget without a measurement is neither met nor
+ * missed. Pure.
  */
 import { spreadOf } from '../failover/statistics.ts'
 import { priceOf } from './check-report.ts'

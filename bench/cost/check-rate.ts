@@ -1,8 +1,8 @@
 /**
  * Measures the cost of one health check, and how many checks one CPU second pays for. Several nodes run at the same
- * time, each Active on its own. Each node has no check, one check, or many checks of one kind, once a second. Decided
- * here: the CPU time of launchers and check programs belongs to the daemon, the CPU time of the checked service does
- * not. keepalived checks with a program, because it has no built-in check. This module does not judge the figures.
+ * time, each Active on its own. Each node has no check, one check, or many checks of one kind, once a second. This file
+ * decides that the CPU time of launchers and check programs belongs to the daemon, the CPU time of the checked service
+ * does not. keepalived checks with a program, because it has no built-in check. This file does not judge the figures.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * Writes the cost of health checks as Markdown. Decided here: the cost of checks is the cost of a daemon with checks
- * minus the cost of a daemon without checks in the same run. Pure.
+ * Writes the cost of health checks as Markdown. This file decides that the cost of checks is the cost of a daemon with
+ * checks minus the cost of a daemon without checks in the same run. Pure.
  */
 import type { CheckCost, Result } from './result.ts'
 import { mib, rows, seconds, weatherText } from './table.ts'

@@ -1,8 +1,8 @@
 /**
- * Measures how soon a health check notices a failed service, and by how much checks delay advertisements:
- * `node bench/cost/checks.mjs [notice|lateness]… [--seconds N] [--runs N]` (root; build first: make build).
- * Decided here: from which event to which event a time is measured. The CPU cost of checks is measured by `npm run
- * bench:cost -- --part checks`. This script does not judge the figures: the budgets are in docs/cost.md.
+ * Measures how soon a health check notices a failed service, and by how much checks delay advertisements: `node
+ * bench/cost/checks.mjs [notice|lateness]… [--seconds N] [--runs N]` (root; build first: make build). This file decides
+ * from which event to which event a time is measured. The CPU cost of checks is measured by `npm run bench:cost --
+ * --part checks`. This script does not judge the figures: the budgets are in docs/cost.md.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

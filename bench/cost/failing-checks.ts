@@ -1,6 +1,6 @@
 /**
  * Runs health checks that fail ten times a second in a real daemon. The daemon must not lose memory, file descriptors
- * or processes with each failed check. Decided here: in which ways the checks fail. This program does not judge the
+ * or processes with each failed check. This file decides in which ways the checks fail. This program does not judge the
  * figures, which go to docs/cost.md. With HF_COLLECT=1 each heap is measured after a garbage collection
  * (thread-memory.mjs).
  *   node build/bench/cost/failing-checks.js [minutes, 60 by default]

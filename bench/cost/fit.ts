@@ -1,7 +1,7 @@
 /**
  * Describes how a cost grows with the number of routers or nodes. The description is the line of least squares through
- * the measurements, and the distance of the worst measurement from it. Decided here: a measurement of a group that did
- * not keep its state is left out. Pure.
+ * the measurements, and the distance of the worst measurement from it. This file decides that a measurement of a group
+ * that did not keep its state is left out. Pure.
  */
 import { type Cell, type CellResult, cpuOf, memoryIn, type NodeCost, rssMiB } from './result.ts'
 

@@ -1,7 +1,7 @@
 /**
  * Runs a group of equal nodes with many virtual routers on one interface, all of which are Active on the first node.
- * Decided here: both daemons have the same configuration, with their own defaults, and when the group is in the wanted
- * state. This module does not know which cost is counted.
+ * This file decides that both daemons have the same configuration, with their own defaults, and when the group is in
+ * the wanted state. This file does not know which cost is counted.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

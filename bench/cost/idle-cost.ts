@@ -1,7 +1,7 @@
 /**
  * Measures the CPU and memory cost of an idle group of nodes: the group is started, left alone until V8's compilers
- * have finished, then measured. Decided here: a cell cannot be measured if its group never reached the wanted state or
- * did not keep it. This module does not throw an error that a cell can record.
+ * have finished, then measured. This file decides that a cell cannot be measured if its group never reached the wanted
+ * state or did not keep it. This file does not throw an error that a cell can record.
  */
 
 import { setTimeout as wait } from 'node:timers/promises'

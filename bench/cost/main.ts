@@ -1,6 +1,6 @@
 /**
  * Runs `npm run bench:cost`: measures the cost of an idle holdfast and of an idle keepalived, one after the other,
- * because the ratio of both counts more than an absolute figure. Decided here: the order of the measurements. Each
+ * because the ratio of both counts more than an absolute figure. This file decides the order of the measurements. Each
  * measurement is written to disk before the next one begins.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * Reads the command line of the cost benchmark. Decided here: which options are accepted, which measurements (cells)
- * they select, and how long these measurements take. Pure.
+ * Reads the command line of the cost benchmark. This file decides which options are accepted, which measurements
+ * (cells) they select, and how long these measurements take. Pure.
  */
 import { parseArgs } from 'node:util'
 import type { Cell, CostDaemon, Transport } from './result.ts'

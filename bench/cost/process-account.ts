@@ -1,8 +1,8 @@
 /**
  * Measures the resources of a daemon with all its processes: the CPU time of running and ended processes, and the
- * memory of each running process. Decided here: CPU time comes from a cgroup of version 2 if one can be created (exact
- * to a microsecond, with ended children), otherwise from /proc/PID/stat. This module does not know which daemon is
- * measured.
+ * memory of each running process. This file decides that CPU time comes from a cgroup of version 2 if one can be
+ * created (exact to a microsecond, with ended children), otherwise from /proc/PID/stat. This file does not know which
+ * daemon is measured.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

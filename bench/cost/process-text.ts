@@ -1,6 +1,6 @@
 /**
- * Parses what the kernel writes about a process: /proc/PID/stat, /proc/PID/smaps_rollup, and cpu.stat of a cgroup.
- * Decided here: which fields of these files are used. Pure. This module does not know which processes are measured and
+ * Parses what the kernel writes about a process: /proc/PID/stat, /proc/PID/smaps_rollup, and cpu.stat of a cgroup. This
+ * file decides which fields of these files are used. Pure. This file does not know which processes are measured and
  * when.
  */
 

@@ -1,7 +1,7 @@
 /**
  * Writes the result of the cost benchmark as Markdown: each figure of holdfast beside the figure of keepalived, and
- * each cell that could not be measured. A pure function of the result. This module does not judge the figures:
- * budgets.ts compares them with the budgets, and docs/cost.md explains them.
+ * each cell that could not be measured. A pure function of the result. This file does not judge the figures: budgets.ts
+ * compares them with the budgets, and docs/cost.md explains them.
  */
 import { intervalText } from '../failover/report.ts'
 import { spreadOf } from '../failover/statistics.ts'

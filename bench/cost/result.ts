@@ -1,6 +1,6 @@
 /**
  * Defines the whole result of the cost benchmark, as bench/results/cost.json stores it. Pure: the report needs no other
- * input. Decided here: what makes a cell unmeasurable. This module does not know how the cost was measured.
+ * input. This file decides what makes a cell unmeasurable. This file does not know how the cost was measured.
  */
 export type CostDaemon = 'holdfast' | 'keepalived'
 export type Transport = 'multicast' | 'unicast'

@@ -1,6 +1,6 @@
 /**
- * Represents the states of a node's virtual routers at one moment, as the daemon reports them. Decided here: how the
- * states are read from keepalived's log. A router that changed its state and changed back counts as changed. Pure.
+ * Represents the states of a node's virtual routers at one moment, as the daemon reports them. This file decides how
+ * the states are read from keepalived's log. A router that changed its state and changed back counts as changed. Pure.
  */
 
 /** State of a virtual router, number of its state changes so far, and reason of its last change. */

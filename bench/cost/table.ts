@@ -1,4 +1,4 @@
-/** Formats Markdown tables and their figures. Decided here: how many digits of a figure are shown. Pure. */
+/** Formats Markdown tables and their figures. This file decides how many digits of a figure are shown. Pure. */
 import { NOISY_PRESSURE, type Weather } from './result.ts'
 
 /** Formats a cost in CPU seconds per minute. */

@@ -1,8 +1,8 @@
 /**
  * Writes the heap size of each thread of the measured daemon, so that growing memory can be attributed to a thread. The
- * daemon loads this script through NODE_OPTIONS, only in benchmarks. Decided here: which figures are written, one JSON
- * line for each thread and moment, to the file HF_THREAD_MEMORY. With HF_COLLECT set, garbage is collected before each
- * measurement, so that memory which still grows is a leak. This script does not judge the figures.
+ * daemon loads this script through NODE_OPTIONS, only in benchmarks. This file decides which figures are written, one
+ * JSON line for each thread and moment, to the file HF_THREAD_MEMORY. With HF_COLLECT set, garbage is collected before
+ * each measurement, so that memory which still grows is a leak. This script does not judge the figures.
  */
 import { appendFileSync } from 'node:fs'
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'

@@ -1,5 +1,5 @@
 /**
- * Runs `npm run bench:wake-ups`: counts how often the threads of an idle node wake up. Decided here: which
+ * Runs `npm run bench:wake-ups`: counts how often the threads of an idle node wake up. This file decides which
  * configurations are measured. The count comes from the kernel (voluntary context switches of each thread), because a
  * counter in the daemon would miss wake-ups that the daemon does not see. The result also has the JavaScript turns of
  * the engine by cause (holdfast_engine_wakeups_total).

@@ -1,7 +1,7 @@
 /**
  * Measures 255 virtual routers on one interface, all Active on r1: the time until another node answers a client at the
- * last of the 255 addresses. Decided here: the routers' configuration, alike for both daemons, and when the group is
- * ready. The last router has the address of the other scenarios, so that one of the 255 routers is measured to the
+ * last of the 255 addresses. This file decides the routers' configuration, alike for both daemons, and when the group
+ * is ready. The last router has the address of the other scenarios, so that one of the 255 routers is measured to the
  * millisecond.
  */
 import { writeFileSync } from 'node:fs'

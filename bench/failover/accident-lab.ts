@@ -1,6 +1,6 @@
 /**
- * Creates the lab for one accident. The lab with all its processes is removed however this process ends. This module
- * does not know which accident happens in the lab.
+ * Creates the lab for one accident. The lab with all its processes is removed however this process ends. This file does
+ * not know which accident happens in the lab.
  */
 
 import { createLab, type Lab } from '../../src/lab/lab.ts'

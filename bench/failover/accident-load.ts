@@ -1,6 +1,6 @@
 /**
  * Measures takeovers for which there is no fault: under CPU load and under loss of advertisements, with and without
- * real-time priority. Decided here: how often a Backup took over, counted from the packets on the wire. This module
+ * real-time priority. This file decides how often a Backup took over, counted from the packets on the wire. This file
  * does not know how the load is made.
  */
 

@@ -1,6 +1,6 @@
 /**
  * Defines accidents of network cables: r1 or all routers are cut off and reconnected, with or without loss of carrier.
- * Decided here: how long both sides of a cut are alone before the cut heals. This module does not know accidents of
+ * This file decides how long both sides of a cut are alone before the cut heals. This file does not know accidents of
  * daemons. In the scenario `partition`, the client receives all three routers, which do not receive each other. This
  * split brain is the most common one (multicast does not arrive), and can mislead a client.
  */

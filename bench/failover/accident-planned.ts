@@ -1,6 +1,6 @@
 /**
- * Defines planned changes by an operator: the daemon of r1 is stopped, told to yield, restarted or reloaded. This
- * module does not know accidents.
+ * Defines planned changes by an operator: the daemon of r1 is stopped, told to yield, restarted or reloaded. This file
+ * does not know accidents.
  */
 import { Frr } from '../../src/lab/daemons/frr.ts'
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'

@@ -1,5 +1,5 @@
 /**
- * Defines accidents of the daemon of r1: one or all of its processes are killed or stopped. This module does not know
+ * Defines accidents of the daemon of r1: one or all of its processes are killed or stopped. This file does not know
  * accidents of the host and its cable.
  */
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'

@@ -1,7 +1,7 @@
 /**
  * Defines the shape of an accident: its preconditions, how it is done to three routers, how long it is observed, and
- * which times the timers of RFC 9568 alone predict. Decided here: the types that all kinds of accidents share. This
- * module does not know which accidents exist (scenario.ts), nor how the LAN is observed (observation.ts).
+ * which times the timers of RFC 9568 alone predict. This file decides the types that all kinds of accidents share. This
+ * file does not know which accidents exist (scenario.ts), nor how the LAN is observed (observation.ts).
  */
 import {
   activeDownIntervalMs,

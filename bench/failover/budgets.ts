@@ -1,7 +1,7 @@
 /**
  * Judges the budgets of docs/performance.md by the runs of holdfast: a budget is met, missed, or missed on a machine
- * that was too noisy. Decided here: the limit of each budget. A pure function of the result. This module does not know
- * why a budget is missed.
+ * that was too noisy. This file decides the limit of each budget. A pure function of the result. This file does not
+ * know why a budget is missed.
  */
 import type { Run } from './accident.ts'
 import { type CellResult, noiseOf, type Result } from './result.ts'

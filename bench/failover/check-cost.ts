@@ -1,8 +1,8 @@
 /**
  * Runs `npm run bench:checks`: measures the CPU cost of health checks and their child processes. Six nodes run at the
  * same time, each Active on its own: holdfast and keepalived with no check, with one HTTP check every second, and with
- * OpenShift's checks. Decided here: CPU time of all processes of a daemon counts, with ended child processes. CPU time
- * of the checked service does not count.
+ * OpenShift's checks. This file decides that CPU time of all processes of a daemon counts, with ended child processes.
+ * CPU time of the checked service does not count.
  *   node build/bench/failover/check-cost.js [seconds, 60 by default] [warm-up, 60 by default]
  */
 import { readFileSync } from 'node:fs'

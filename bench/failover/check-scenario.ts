@@ -1,8 +1,8 @@
 /**
  * Defines the accident in which the service behind the virtual address fails on the holder, whose VRRP daemon
- * continues. Three nodes have equal base priorities (40), so their health checks decide. Decided here: how the service
- * fails, and how long the group is observed. The measurement is that of the other scenarios. A responder that does not
- * fail answers the client.
+ * continues. Three nodes have equal base priorities (40), so their health checks decide. This file decides how the
+ * service fails, and how long the group is observed. The measurement is that of the other scenarios. A responder that
+ * does not fail answers the client.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 /**
  * Runs a node whose daemon checks its services. The checks are either those of OpenShift's own keepalived, made with
- * curl (three scripts, priority 40), or a single HTTP check (priority 40 + 50). Decided here: both daemons check the
- * same services at the same times, each in its own way. This module does not know what happens to the services.
+ * curl (three scripts, priority 40), or a single HTTP check (priority 40 + 50). This file decides that both daemons
+ * check the same services at the same times, each in its own way. This file does not know what happens to the services.
  */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

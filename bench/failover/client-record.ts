@@ -1,7 +1,7 @@
 /**
  * Derives the experience of one client from its probes and the replies: outage, lost probes, the answering node over
- * time, and how punctual the measuring program was. Decided here: what an outage is, and which delay is the measuring
- * program's own. Pure. This module does not know where the records come from, nor what happened to the routers.
+ * time, and how punctual the measuring program was. This file decides what an outage is, and which delay is the
+ * measuring program's own. Pure. This file does not know where the records come from, nor what happened to the routers.
  */
 import type { Entry } from './journal.ts'
 import { spreadOf } from './statistics.ts'

@@ -1,7 +1,7 @@
 /**
- * Runs several labs at the same time, each with its own accident, because a run mostly waits. Decided here: no daemon
- * starts or ends while any lab observes an accident, and two accidents are never in the same millisecond. Also decided
- * here: for which part of a run the load of the machine is recorded. This module does not know what a lab is.
+ * Runs several labs at the same time, each with its own accident, because a run mostly waits. This file decides that no
+ * daemon starts or ends while any lab observes an accident, and two accidents are never in the same millisecond. This
+ * file also decides for which part of a run the load of the machine is recorded. This file does not know what a lab is.
  */
 import { sleep } from '../../src/lab/wait.ts'
 import { type Pressure, pressureNow, pressureSince } from './pressure.ts'

@@ -1,8 +1,8 @@
 /**
  * Adapts the lab of docker-compose.yml for the benchmark. The routers are containers of the image, client and observer
- * are two more containers, and the measuring programs work in the containers' network namespaces. Decided here: which
- * accidents can be done to a container from outside (as root). The network has the addresses of the other lab. This
- * module does not know which accident happens.
+ * are two more containers, and the measuring programs work in the containers' network namespaces. This file decides
+ * which accidents can be done to a container from outside (as root). The network has the addresses of the other lab.
+ * This file does not know which accident happens.
  */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

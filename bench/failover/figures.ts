@@ -1,6 +1,6 @@
 /**
- * Selects the figure of a run that shows the effect of an accident on a client, and compares it between daemons.
- * Decided here: the figure of each scenario. Pure.
+ * Selects the figure of a run that shows the effect of an accident on a client, and compares it between daemons. This
+ * file decides the figure of each scenario. Pure.
  */
 import type { Cell, Run } from './accident.ts'
 import { type CellResult, noiseOf } from './result.ts'

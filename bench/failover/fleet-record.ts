@@ -1,7 +1,7 @@
 /**
  * Derives what one client of many addresses observed: the answering node of each address, and for how long no node
- * answered. Decided here: only a sent probe can be unanswered. While the client itself sent no probe, no node counts as
- * silent. Pure. This module does not know how the client sends its probes.
+ * answered. This file decides that only a sent probe can be unanswered. While the client itself sent no probe, no node
+ * counts as silent. Pure. This file does not know how the client sends its probes.
  */
 
 type Watched = { name: string; asked: number; answered: number; silentSince: number | undefined; silence: number }

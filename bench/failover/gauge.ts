@@ -1,7 +1,7 @@
 /**
- * Starts the measuring programs (bench/native), each on one host of the lab. Decided here: the programs are compiled if
- * they are older than their sources, and a program that ends by itself fails the run. This module does not know the
- * meaning of their records.
+ * Starts the measuring programs (bench/native), each on one host of the lab. This file decides that the programs are
+ * compiled if they are older than their sources, and a program that ends by itself fails the run. This file does not
+ * know the meaning of their records.
  */
 import type { ChildProcess } from 'node:child_process'
 import { appendFileSync, readdirSync, statSync } from 'node:fs'

@@ -1,6 +1,7 @@
 /**
- * Decodes the bytes that a measuring program writes (bench/native/gauge.h). Decided here: the layout of a record, and
- * that a chunk of bytes may end in the middle of a record. Pure. This module does not know the meaning of the records.
+ * Decodes the bytes that a measuring program writes (bench/native/gauge.h). This file decides the layout of a record,
+ * and that a chunk of bytes may end in the middle of a record. Pure. This file does not know the meaning of the
+ * records.
  */
 export const KINDS = ['begin', 'sent', 'reply', 'asked', 'claim', 'announced', 'end'] as const
 export type Kind = (typeof KINDS)[number]

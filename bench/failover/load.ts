@@ -1,6 +1,6 @@
 /**
- * Disturbs a healthy group: with programs that use every CPU, and with lost advertisements. Decided here: how both
- * disturbances are made in the lab. Both end with the lab at the latest. This module does not know the consequences.
+ * Disturbs a healthy group: with programs that use every CPU, and with lost advertisements. This file decides how both
+ * disturbances are made in the lab. Both end with the lab at the latest. This file does not know the consequences.
  */
 import { nft } from '../../src/lab/ip.ts'
 import type { Lab } from '../../src/lab/lab.ts'

@@ -1,6 +1,6 @@
 /**
- * Describes the machine of the benchmark and the versions of the daemons. Decided here: how the version of each daemon
- * is read.
+ * Describes the machine of the benchmark and the versions of the daemons. This file decides how the version of each
+ * daemon is read.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

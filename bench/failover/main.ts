@@ -1,7 +1,7 @@
 /**
  * Runs `make bench`: measures for how long a client does not reach the virtual address. The daemons alternate in one
- * session, because the ratio of two daemons counts more than an absolute figure. Decided here: the result of each run
- * is on disk before the next run begins. An interrupt loses no figure and leaves no network namespace behind.
+ * session, because the ratio of two daemons counts more than an absolute figure. This file decides that the result of
+ * each run is on disk before the next run begins. An interrupt loses no figure and leaves no network namespace behind.
  */
 
 import { join } from 'node:path'

@@ -1,8 +1,8 @@
 /**
  * Observes an accident on the LAN. A client probes the virtual address every millisecond, an observer asks all hosts
- * for it, and a service answers on every router (bench/native). Decided here: how both address families are observed,
- * and which figures describe an accident. This module does not know the daemons, the accidents, nor the expected
- * results.
+ * for it, and a service answers on every router (bench/native). This file decides how both address families are
+ * observed, and which figures describe an accident. This file does not know the daemons, the accidents, nor the
+ * expected results.
  *
  *   const observation = await startObservation(lab, { family: 4, cachedNeighbour: true })
  *   …                                                       // daemons start, one becomes Active

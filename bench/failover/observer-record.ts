@@ -1,8 +1,8 @@
 /**
  * Derives what a host without a neighbour entry observed, from its broadcast questions (ARP or NDP) and all answers.
- * The figures are: how long two nodes answered, how long no node answered, and when each node announced. Decided here:
- * two answers to one question are two holders, even if both have one MAC address (FRR's virtual MAC). Pure. This module
- * does not know which node has which MAC address.
+ * The figures are: how long two nodes answered, how long no node answered, and when each node announced. This file
+ * decides that two answers to one question are two holders, even if both have one MAC address (FRR's virtual MAC).
+ * Pure. This file does not know which node has which MAC address.
  */
 import { type Entry, macOfNumber } from './journal.ts'
 

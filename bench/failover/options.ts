@@ -1,4 +1,6 @@
-/** Reads the command line of the failover benchmark. Decided here: which options are accepted, and their defaults. */
+/**
+ * Reads the command line of the failover benchmark. This file decides which options are accepted, and their defaults.
+ */
 import { parseArgs } from 'node:util'
 import { LINE_UPS, type LineUp } from './accident.ts'
 import type { Family } from './observation.ts'

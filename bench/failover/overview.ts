@@ -1,6 +1,6 @@
 /**
  * Writes the table of docs/performance.md: one line for each accident, with all daemons side by side. The longer
- * failover.md has one line for each daemon. Decided here: which figures are shown. A pure function of the result.
+ * failover.md has one line for each daemon. This file decides which figures are shown. A pure function of the result.
  */
 import { FIGURE_TEXT, figureOf, pointsOf, ratio } from './figures.ts'
 import { type CellResult, noiseOf, type Result } from './result.ts'

@@ -1,8 +1,8 @@
 /**
  * Draws the benchmark's result: a horizontal band for each scenario, in it a lane for each daemon and a mark for each
- * run, on a logarithmic time axis. Decided here: what is drawn, and how the picture stays readable on light and dark
- * screens and on paper. For readers with colour blindness it uses the colours of Okabe and Ito, and another shape for
- * each daemon. A pure function of the result.
+ * run, on a logarithmic time axis. This file decides what is drawn, and how the picture stays readable on light and
+ * dark screens and on paper. For readers with colour blindness it uses the colours of Okabe and Ito, and another shape
+ * for each daemon. A pure function of the result.
  */
 import type { LineUp } from './accident.ts'
 import { FIGURE_TEXT, figureOf, pointsOf } from './figures.ts'

@@ -1,7 +1,7 @@
 /**
  * Plans which cells are measured how often: the cells of the command line, or the whole table of docs/performance.md.
- * Decided here: the order of the runs (daemons alternate run by run, so that noise affects all alike), and how long a
- * run will take. Pure. This module does not know what happens in a run.
+ * This file decides the order of the runs (daemons alternate run by run, so that noise affects all alike), and how long
+ * a run will take. Pure. This file does not know what happens in a run.
  */
 import type { Cell, Company, LineUp } from './accident.ts'
 import type { Family } from './observation.ts'

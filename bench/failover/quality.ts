@@ -1,5 +1,5 @@
 /**
- * Describes how exactly the measuring programs measured a known LAN, as figures and as text. Pure. This module does not
+ * Describes how exactly the measuring programs measured a known LAN, as figures and as text. Pure. This file does not
  * know the test itself (self-test.ts).
  */
 import type { Punctuality } from './client-record.ts'

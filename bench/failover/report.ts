@@ -1,5 +1,5 @@
 /**
- * Writes the result of the failover benchmark as Markdown. Decided here: what is shown of each cell: every figure
+ * Writes the result of the failover benchmark as Markdown. This file decides what is shown of each cell: every figure
  * beside the other daemon's figure, and beside the time that the VRRP protocol alone predicts. A pure function of the
  * result.
  */

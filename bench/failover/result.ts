@@ -1,7 +1,7 @@
 /**
  * Defines the whole result of the failover benchmark, as bench/results/failover.json stores it: each single run, and a
- * description of the machine. Decided here: when the machine was too noisy to judge a daemon by a run. Pure: tables and
- * pictures need no other input. This module does not know how a figure was measured.
+ * description of the machine. This file decides when the machine was too noisy to judge a daemon by a run. Pure: tables
+ * and pictures need no other input. This file does not know how a figure was measured.
  */
 import type { Cell, Run, Theory } from './accident.ts'
 import type { GaugeQuality } from './quality.ts'

@@ -1,6 +1,6 @@
 /**
  * Writes the folder of results: failover.json, and from it failover.md and one picture for each interval and address
- * family, as SVG and PNG. Decided here: the names of the files. A reader never finds an incomplete file. This module
+ * family, as SVG and PNG. This file decides the names of the files. A reader never finds an incomplete file. This file
  * does not know how a figure was measured.
  */
 import { spawnSync } from 'node:child_process'

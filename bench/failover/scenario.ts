@@ -1,7 +1,7 @@
 /**
  * Measures one failover from outside: three routers, one accident to the first router, and the observations of a client
- * and an observer. Decided here: which scenarios exist, their order, and when the group is ready for an accident. This
- * module does not know how an accident is done and which daemon runs.
+ * and an observer. This file decides which scenarios exist, their order, and when the group is ready for an accident.
+ * This file does not know how an accident is done and which daemon runs.
  *
  * Every daemon is configured alike: the same version (3), interval, priorities and transport, addresses on eth0, all
  * preempting, everything else with the daemon's own default. keepalived has no garp_*, no vrrp_garp_* and no

@@ -1,6 +1,6 @@
 /**
- * Writes the shapes of a picture as SVG text. Decided here: how texts are escaped and numbers are written. Pure. This
- * module does not know what is drawn.
+ * Writes the shapes of a picture as SVG text. This file decides how texts are escaped and numbers are written. Pure.
+ * This file does not know what is drawn.
  */
 type Attributes = Readonly<Record<string, string | number | undefined>>
 

@@ -1,8 +1,9 @@
 /**
  * Counts how often a router took over, from the packets on the wire: one series of the router's advertisements is one
- * takeover. Decided here: where a series ends. Before a new series, the router was silent for longer than an Active is,
- * and a router of higher priority had advertised. Silence alone may be a stalled machine. Also decided here: whether
- * the advertisements that a Backup missed were on the wire. Pure. This module does not know what was done to the wire.
+ * takeover. This file decides where a series ends. Before a new series, the router was silent for longer than an Active
+ * is, and a router of higher priority had advertised. Silence alone may be a stalled machine. This file also decides
+ * whether the advertisements that a Backup missed were on the wire. Pure. This file does not know what was done to the
+ * wire.
  */
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
 

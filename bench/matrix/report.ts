@@ -1,6 +1,6 @@
 /**
  * Writes the matrix as a table: one row for each event, one column for each kind of group, over the four combinations
- * of transport and address family. Decided here: when a figure exceeds keepalived's. This module does not know how a
+ * of transport and address family. This file decides when a figure exceeds keepalived's. This file does not know how a
  * figure was measured.
  */
 import { type Cell, LINE_UPS, type LineUp, type Measured } from '../../test/support/group-events.ts'

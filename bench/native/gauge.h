@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Declares what the measuring programs share besides native/common/instrument.h: the record of an observation. Decided
- * here: the layout of a record, which bench/failover/journal.ts reads. This file does not know what is measured.
+ * Declares what the measuring programs share besides native/common/instrument.h: the record of an observation. This
+ * file decides the layout of a record, which bench/failover/journal.ts reads. This file does not know what is measured.
  */
 #ifndef GAUGE_H
 #define GAUGE_H

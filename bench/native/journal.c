@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes the observations as records to standard output. Decided here: if the reader is slow, this process first uses
- * more memory, then drops records (the record KIND_END has their number), but never delays a probe. This file does not
- * know the meaning of the records.
+ * Writes the observations as records to standard output. This file decides that if the reader is slow, this process
+ * first uses more memory, then drops records (the record KIND_END has their number), but never delays a probe. This
+ * file does not know the meaning of the records.
  */
 #include "gauge.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs the client: sends one datagram a tick to the virtual address, and records which node answered and when the
- * kernel received that answer. Decided here: with the option `fresh`, the neighbour entry is removed before each probe,
- * so that the kernel has to resolve the address again. This program does not know losses and gaps, nor which node
- * should answer: those are computed from the records.
+ * kernel received that answer. This file decides that with the option `fresh`, the neighbour entry is removed before
+ * each probe, so that the kernel has to resolve the address again. This program does not know losses and gaps, nor
+ * which node should answer: those are computed from the records.
  */
 #include "gauge.h"
 

@@ -1,6 +1,6 @@
 /**
  * Creates network namespaces that are joined by one cable instead of a bridge, for tests of one process and one link.
- * Decided here: the addresses at both ends of the cable. All namespaces are removed by removeAll(), or when this
+ * This file decides the addresses at both ends of the cable. All namespaces are removed by removeAll(), or when this
  * process ends.
  */
 import { ip } from './ip.ts'

@@ -1,7 +1,7 @@
 /**
  * Runs a process in a network namespace that reads JSON objects from standard input and writes JSON objects to standard
- * output, one object a line. Decided here: how an object is sent to the process, and how a test waits for one of its
- * lines. This module does not know the meaning of the objects.
+ * output, one object a line. This file decides how an object is sent to the process, and how a test waits for one of
+ * its lines. This file does not know the meaning of the objects.
  */
 import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'

@@ -1,7 +1,7 @@
 /**
- * Builds a lab: routers, a client and an observer on one bridge. Its functions make faults of a cable. Decided here:
- * names and addresses. However this process ends, even if it is killed, the lab's namespaces are removed. This module
- * does not know daemons.
+ * Builds a lab: routers, a client and an observer on one bridge. Its functions make faults of a cable. This file
+ * decides names and addresses. However this process ends, even if it is killed, the lab's namespaces are removed. This
+ * file does not know daemons.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'

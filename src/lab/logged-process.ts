@@ -1,6 +1,6 @@
 /**
- * Runs a process in the lab, and stores each line of its output with the time of reception. Decided here: how a daemon
- * with child processes is killed so that no child can react. This module does not know the meaning of a line.
+ * Runs a process in the lab, and stores each line of its output with the time of reception. This file decides how a
+ * daemon with child processes is killed so that no child can react. This file does not know the meaning of a line.
  */
 import type { ChildProcess } from 'node:child_process'
 import { appendFileSync, readFileSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /**
- * Creates network namespaces whose names have one prefix, and starts processes in them. Decided here: no namespace and
- * no process is left after destroy(). Functions are synchronous, so that an exit handler can clean up. A command that
- * fails throws with its error text.
+ * Creates network namespaces whose names have one prefix, and starts processes in them. This file decides that no
+ * namespace and no process is left after destroy(). Functions are synchronous, so that an exit handler can clean up. A
+ * command that fails throws with its error text.
  */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { run } from './command.ts'

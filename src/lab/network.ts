@@ -1,7 +1,7 @@
 /**
  * Builds a LAN of network namespaces: one bridge in a namespace of its own, and one namespace for each host, whose
  * interface is eth0. The bridge has its own namespace because packet filter rules of the machine must not affect it.
- * Decided here: names, cables and addresses. This module does not know what runs on the hosts.
+ * This file decides names, cables and addresses. This file does not know what runs on the hosts.
  */
 import { run } from './command.ts'
 import { addressesOf, ip } from './ip.ts'

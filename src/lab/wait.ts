@@ -1,6 +1,6 @@
 /**
  * Provides time for tests that observe real processes: the clock that all network namespaces share, and a wait whose
- * error reports what was expected and what was observed. This module does not know the awaited condition.
+ * error reports what was expected and what was observed. This file does not know the awaited condition.
  */
 
 /** Returns CLOCK_MONOTONIC in ms with fractions. The prober's times (`t`) are of the same clock. */

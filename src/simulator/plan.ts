@@ -1,8 +1,8 @@
 /**
  * Reads a scenario that a person has written (docs/simulate.md): nodes with their configurations, and faults with their
- * times. The text of a scenario becomes a value, or a list of all its problems with their positions. Decided here: the
- * keys and names of a scenario, and the values that each kind of fault needs. Pure: the caller reads the configuration
- * files.
+ * times. The text of a scenario becomes a value, or a list of all its problems with their positions. This file decides
+ * the keys and names of a scenario, and the values that each kind of fault needs. Pure: the caller reads the
+ * configuration files.
  */
 
 import * as z from 'zod'

@@ -1,6 +1,6 @@
 /**
- * Finds out whether the service behind a virtual address is down on a node. Pure. Not known here: health checks, and
- * moves of addresses.
+ * Finds out whether the service behind a virtual address is down on a node. Pure. This file does not know health
+ * checks, and moves of addresses.
  */
 import { checksOf, nameOf } from '../config/checks.ts'
 import type { Config } from '../config/config.ts'

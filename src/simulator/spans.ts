@@ -1,6 +1,6 @@
 /**
- * Converts recorded changes to spans of time in which no node answered, or more than one node answered. Pure. Not
- * decided here: which span is too long.
+ * Converts recorded changes to spans of time in which no node answered, or more than one node answered. Pure. This file
+ * does not decide which span is too long.
  */
 import type { Moment } from './witness.ts'
 

@@ -1,8 +1,8 @@
 /**
  * Finds out by simulation whether a failing health check moves the virtual address. For each node that can become the
- * holder of an address, each check of the node fails once, in a simulation of its own. Decided here: which simulations
- * are needed, and how long each lasts. The weights in the configuration are not read: only the holder after the failure
- * counts.
+ * holder of an address, each check of the node fails once, in a simulation of its own. This file decides which
+ * simulations are needed, and how long each lasts. The weights in the configuration are not read: only the holder after
+ * the failure counts.
  */
 import { nameOf } from '../config/checks.ts'
 import type { Config } from '../config/config.ts'

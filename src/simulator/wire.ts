@@ -1,6 +1,6 @@
 /**
- * Models the LAN of a simulation: one broadcast domain of stations. Decided here: by the faults at this moment, whether
- * a packet arrives, when, how often and in which order. Not known here: the content of a packet.
+ * Models the LAN of a simulation: one broadcast domain of stations. This file decides by the faults at this moment
+ * whether a packet arrives, when, how often and in which order. This file does not know the content of a packet.
  */
 import type { Address, Family } from '../wire/address.ts'
 import { type Mac, macFromBytes } from '../wire/mac.ts'

@@ -1,6 +1,6 @@
 /**
  * Visits every world that can be reached with a number of steps and a number of faults. Each world is visited once,
- * those with the fewest steps first. So the first wrong world has a shortest story. This module does not know what a
+ * those with the fewest steps first. So the first wrong world has a shortest story. This file does not know what a
  * world is and what can happen in it, and accesses no files.
  */
 import { type Action, after, beginning, describe, ENGINE, possible } from './actions.ts'

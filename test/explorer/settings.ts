@@ -1,6 +1,6 @@
 /**
- * Defines the explored settings of the three nodes: priorities, profile, faults. Decided here: only which settings are
- * worth exploring.
+ * Defines the explored settings of the three nodes: priorities, profile, faults. This file decides only which settings
+ * are worth exploring.
  */
 import { vrrpGroup } from '../../src/vrrp/packet.ts'
 import type { Parameters } from '../../src/vrrp/parameters.ts'

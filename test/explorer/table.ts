@@ -1,6 +1,6 @@
 /**
  * Stores tens of millions of small facts. Values that occur often are stored once; everything else is whole numbers
- * outside of V8's heap. This module does not know what a world is.
+ * outside of V8's heap. This file does not know what a world is.
  */
 
 /** Stores values of one kind, each once. Values with the same text are equal. A stored value must not be changed. */

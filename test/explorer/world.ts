@@ -1,7 +1,7 @@
 /**
  * Defines the explored worlds: three nodes with one virtual router each, and the messages on the wire between them, as
  * values. A world has no clock: its "now" is 0, and every moment in it counts from there. So the same situation an hour
- * later is the same world. Decided here: which parts of a LAN are modelled. actions.ts has the possible events.
+ * later is the same world. This file decides which parts of a LAN are modelled. actions.ts has the possible events.
  *
  * Time is reduced to the order of deadlines. A message takes no time, but any other possible event may happen between
  * its sending and its arrival, in every order. A delayed message stays on the wire beyond the next moment at which a

@@ -1,6 +1,6 @@
 /**
- * Runs headless Chromium on a host of the lab, and collects what the browser complains about. Decided here: what counts
- * as a complaint, and where screenshots are stored. This module does not know what a page shows.
+ * Runs headless Chromium on a host of the lab, and collects what the browser complains about. This file decides what
+ * counts as a complaint, and where screenshots are stored. This file does not know what a page shows.
  */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

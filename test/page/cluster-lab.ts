@@ -1,6 +1,6 @@
 /**
- * Runs three nodes that show each other on their status pages, each with a service for two health checks. Decided here:
- * names, priorities and weights. This module does not know what a status page derives from them.
+ * Runs three nodes that show each other on their status pages, each with a service for two health checks. This file
+ * decides names, priorities and weights. This file does not know what a status page derives from them.
  */
 import { type Extra, Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'

@@ -1,7 +1,7 @@
 /**
  * Computes how long a simulated fault may keep two nodes, or none, answering, for any number of nodes, priorities and
- * intervals. For a fault on a keepalived node, the limits are those that keepalived itself causes. Pure. This module
- * does not know which node answered.
+ * intervals. For a fault on a keepalived node, the limits are those that keepalived itself causes. Pure. This file does
+ * not know which node answered.
  */
 import { STARTS } from '../../src/simulator/node/machine.ts'
 import type { Fault, FaultKind, NodeSpec, Scenario } from '../../src/simulator/scenario.ts'

@@ -1,7 +1,7 @@
 /**
  * Measures the effect of a protocol extension: runs the same histories with the extension and without it, and compares.
- * The compared figures are the times in which two nodes or none answered, or in which a client got no answer. Decided
- * here: what counts as worse. This module does not print the result.
+ * The compared figures are the times in which two nodes or none answered, or in which a client got no answer. This file
+ * decides what counts as worse. This file does not print the result.
  */
 import type { Without } from '../../src/simulator/node/engine-life.ts'
 import type { Scenario } from '../../src/simulator/scenario.ts'

@@ -1,7 +1,7 @@
 /**
- * Makes a scenario from a seed. Decided here: the size and configuration of LANs, the faults, and their duration and
- * overlap. After each fault there is a pause in which one holder can be observed. The code uses whole numbers only, so
- * that the result is the same on every machine.
+ * Makes a scenario from a seed. This file decides the size and configuration of LANs, the faults, and their duration
+ * and overlap. After each fault there is a pause in which one holder can be observed. The code uses whole numbers only,
+ * so that the result is the same on every machine.
  */
 
 import { between, type Chance, lasting, pick, streamOf } from '../../src/simulator/chance.ts'

@@ -1,6 +1,6 @@
 /**
  * Converts a simulated history to the form that the judge reads (test/judge): every change with its exact time. Pure.
- * This module does not know the causes of the changes.
+ * This file does not know the causes of the changes.
  */
 
 import { type History, type Span, sightsOf } from '../../src/lab/watch/history.ts'

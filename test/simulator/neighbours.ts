@@ -1,7 +1,7 @@
 /**
  * Tests whether a holdfast node harms a group of keepalived nodes. A history is played three times, with the same
- * faults at the same times on the same nodes: all nodes run keepalived, some of them, or none. Decided here: what
- * counts as worse. This module does not print the result.
+ * faults at the same times on the same nodes: all nodes run keepalived, some of them, or none. This file decides what
+ * counts as worse. This file does not print the result.
  */
 import { simulate } from '../../src/simulator/simulation.ts'
 import type { Question } from '../../src/simulator/spans.ts'

@@ -1,8 +1,8 @@
 /**
  * Plays a cluster on a simulated LAN. Each node has the product's engine and the decisions of its agent, whose orders
  * become configurations that the engine loads. The nodes' wall clocks differ, time is virtual, and a witness outside of
- * the nodes observes which node has which address. Decided here: the effect of a configuration that an agent hands
- * over, and of the two orders of the bootstrap guard. This module does not know the events of a cluster: the tests do.
+ * the nodes observes which node has which address. This file decides the effect of a configuration that an agent hands
+ * over, and of the two orders of the bootstrap guard. This file does not know the events of a cluster: the tests do.
  */
 
 import type { AgentEvent, Start } from '../../src/cluster/decisions/agent-state.ts'

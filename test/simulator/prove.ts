@@ -1,6 +1,6 @@
 /**
- * Runs thousands of histories and collects the failed ones, for main.ts and for the short run in CI. Decided here: a
- * failed history is reduced, printed and stored. This module does not access processes and files.
+ * Runs thousands of histories and collects the failed ones, for main.ts and for the short run in CI. This file decides
+ * that a failed history is reduced, printed and stored. This file does not access processes and files.
  */
 
 import { FAULT_KINDS, type FaultKind, type Scenario } from '../../src/simulator/scenario.ts'

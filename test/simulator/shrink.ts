@@ -1,6 +1,6 @@
 /**
  * Reduces a failed scenario: takes out one part after the other, as long as the scenario fails in the same way. This
- * module does not know what a fault or a router is. The caller decides what still counts as failed.
+ * file does not know what a fault or a router is. The caller decides what still counts as failed.
  */
 import type { Fault, NodeSpec, Scenario } from '../../src/simulator/scenario.ts'
 

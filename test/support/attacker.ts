@@ -1,6 +1,6 @@
 /**
- * Controls an attacker on one host of the lab: it sends forged frames once, at a rate, or until stop() is called.
- * Decided here: the messages to the attacker's process. This module does not know what the frames contain
+ * Controls an attacker on one host of the lab: it sends forged frames once, at a rate, or until stop() is called. This
+ * file decides the messages to the attacker's process. This file does not know what the frames contain
  * (forged-frame.ts) and what they cause.
  */
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Issues TLS certificates for tests with openssl, when a test needs them. This module knows no server. */
+/** Issues TLS certificates for tests with openssl, when a test needs them. This file knows no server. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

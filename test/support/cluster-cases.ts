@@ -1,6 +1,6 @@
 /**
  * Reads recorded cases of baremetal-runtimecfg's behaviour, by function. test/samples/cluster/README.md describes their
- * origin. This module does not decide which cases holdfast has to follow: each test does.
+ * origin. This file does not decide which cases holdfast has to follow: each test does.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

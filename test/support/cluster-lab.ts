@@ -1,7 +1,7 @@
 /**
  * Builds a cluster in network namespaces. Each router of a lab runs an engine that an agent configures, and that agent.
- * A host of its own runs the stand-in of the Kubernetes API, which a test can stop and start again. Decided here: how
- * the processes are started and where their files are. This module does not know what a test is about.
+ * A host of its own runs the stand-in of the Kubernetes API, which a test can stop and start again. This file decides
+ * how the processes are started and where their files are. This file does not know what a test is about.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 /**
- * Runs the Docker engine for tests. Decided here: which engine can be used, and the mark on each object that a test
+ * Runs the Docker engine for tests. This file decides which engine can be used, and the mark on each object that a test
  * creates: a label with the process number of the test. The objects of ended tests are found by that mark and removed,
- * and nothing else is removed. This module does not know what runs in the containers.
+ * and nothing else is removed. This file does not know what runs in the containers.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'

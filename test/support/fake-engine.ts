@@ -1,6 +1,6 @@
 /**
  * Imitates an engine without VRRP: serves a status and an event journal on a unix socket, where the agent reads them.
- * The test sets their content. This module decides nothing and does not know VRRP.
+ * The test sets their content. This file decides nothing and does not know VRRP.
  */
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'

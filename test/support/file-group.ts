@@ -1,8 +1,8 @@
 /**
  * Runs the nodes of one virtual router, with a client and an observer. All nodes read a keepalived file, with
- * keepalived or with holdfast. Decided here: the content of the file (OpenShift's, with two checks that a test can
+ * keepalived or with holdfast. This file decides the content of the file (OpenShift's, with two checks that a test can
  * fail), and how each holdfast gets a /run folder of its own. A node counts as holder if its kernel answers for the
- * virtual address. This module does not know what happens to the nodes.
+ * virtual address. This file does not know what happens to the nodes.
  */
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /**
  * Builds forged Ethernet frames of an attacker: advertisements with any content and sender, and claims of addresses.
  * The frames are well formed on purpose, because the product's own code writes them. Malformed packets come from
- * flood.mjs and the property tests. This module does not decide where a frame is sent and how often.
+ * flood.mjs and the property tests. This file does not decide where a frame is sent and how often.
  */
 import { arpRequest } from '../../src/arp/arp-packet.ts'
 import { gratuitousArp } from '../../src/arp/gratuitous-arp.ts'

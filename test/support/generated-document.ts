@@ -1,6 +1,6 @@
 /**
  * Checks the parts of documents that are generated from the code. A test fails if a generated part is outdated; with
- * UPDATE_DOCS=1 (make docs) the part is written instead. This module does not know the contents.
+ * UPDATE_DOCS=1 (make docs) the part is written instead. This file does not know the contents.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 /**
  * Plays events of a group of nodes that read a keepalived file, one after the other. For each event it measures for how
- * long no node, or more than one node, had the virtual address (docs/mixed-groups.md). Decided here: the events, their
- * order and the measured values. This module does not know which figures are good.
+ * long no node, or more than one node, had the virtual address (docs/mixed-groups.md). This file decides the events,
+ * their order and the measured values. This file does not know which figures are good.
  */
 
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'

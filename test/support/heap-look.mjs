@@ -1,7 +1,7 @@
 /**
  * Measures the memory of a daemon under test, which loads this script (NODE_OPTIONS=--import=…). When the text of the
  * file HEAP_LOOK changes, each thread collects its garbage. The thread then appends a JSON line with its used memory to
- * the file HEAP_LOOK.answers. Decided here: which figures are written. This script does not judge the figures.
+ * the file HEAP_LOOK.answers. This file decides which figures are written. This script does not judge the figures.
  */
 import { appendFileSync, readFileSync } from 'node:fs'
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'

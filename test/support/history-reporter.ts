@@ -1,7 +1,7 @@
 /**
  * Appends one JSON line for each test file of a run to a history file: build/test-history.jsonl, or the file that
- * HOLDFAST_TEST_HISTORY names. scripts/test-history.mjs reads the history. Decided here: which figures of a test file
- * are stored. This module does not decide how they are shown.
+ * HOLDFAST_TEST_HISTORY names. scripts/test-history.mjs reads the history. This file decides which figures of a test
+ * file are stored. This file does not decide how they are shown.
  */
 import { appendFileSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'

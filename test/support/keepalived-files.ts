@@ -2,7 +2,7 @@
 /**
  * Lists small keepalived files, each with the result of keepalived 2.2.7 (-t: exit status 0, 4, 5 or 6) and of
  * holdfast. `clean` means that a file is read without a message. `warned` means that the daemon runs and prints a
- * message. `refused` means that the daemon does not start. Decided here: the files. This module does not know how a
+ * message. `refused` means that the daemon does not start. This file decides the files. This file does not know how a
  * daemon is asked.
  */
 

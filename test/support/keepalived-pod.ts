@@ -1,7 +1,7 @@
 /**
  * Runs a node with OpenShift's keepalived pod: Debian's keepalived with the check scripts of its configuration.
  * `holdfast dynkeepalived` replaces the pod's monitor program. Both have folders /etc/keepalived and /run of their own.
- * Decided here: where their files are. This module does not know the cluster.
+ * This file decides where their files are. This file does not know the cluster.
  */
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
  * Defines a LAN of routers for the shared test scenarios: the operations that a simulation and real network namespaces
- * both offer. Time is the LAN's own, in virtual or real milliseconds. This module defines no scenario and knows no
+ * both offer. Time is the LAN's own, in virtual or real milliseconds. This file defines no scenario and knows no
  * implementation.
  */
 import type { Family } from '../../src/wire/address.ts'

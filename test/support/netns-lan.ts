@@ -1,8 +1,8 @@
 /**
  * Builds the LAN of the shared scenarios in network namespaces: the daemon runs as an operator starts it, and the
- * kernels show which node has an address. Decided here: how each accident is made on a real machine. At a power
- * failure, first the cable goes, then all processes, then the address. This module does not know what a scenario
- * expects. It knows only the status of the daemon.
+ * kernels show which node has an address. This file decides how each accident is made on a real machine. At a power
+ * failure, first the cable goes, then all processes, then the address. This file does not know what a scenario expects.
+ * It knows only the status of the daemon.
  */
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { ip, nft } from '../../src/lab/ip.ts'

@@ -1,6 +1,6 @@
 /**
  * Replaces the files that name a virtual address, without a disk, behind the daemon's AddressFilePort. The test sets
- * their content. This module decides nothing.
+ * their content. This file decides nothing.
  */
 import type { NamedAddress } from '../../src/config/named-address.ts'
 import type { AddressFilePort } from '../../src/daemon/ports.ts'

@@ -1,7 +1,7 @@
 /**
  * Runs nodes with one static pod each, without a kubelet: podman runs the pod's manifest in the network namespace of a
- * host of the lab. Decided here: those parts of a manifest that belong to a node (images, addresses, places of its
- * folders). No container and no storage of podman is left after destroy(). This module does not know what the pods do.
+ * host of the lab. This file decides those parts of a manifest that belong to a node (images, addresses, places of its
+ * folders). No container and no storage of podman is left after destroy(). This file does not know what the pods do.
  *
  * nsenter starts podman, because `ip netns exec` remounts /sys. runc runs the containers, because crun does not support
  * hybrid cgroups. Resource limits are below the hard limits, because not every test machine has CAP_SYS_RESOURCE.

@@ -1,6 +1,6 @@
 /**
  * Records an engine and repeats the recording, without a disk: the octets that a tape writes are kept in memory. Each
- * line of a recording is converted to text and back, as through a file. This module does not know the recorded program.
+ * line of a recording is converted to text and back, as through a file. This file does not know the recorded program.
  */
 
 import { FORMAT } from '../../src/recording/lines.ts'

@@ -1,7 +1,7 @@
 /**
  * Checks what a test requires: root, network namespaces or another VRRP daemon. If a requirement is missing, the test
  * is skipped, with the reason in its name. With REQUIRE_NETNS=1, REQUIRE_INTEROP=1 or REQUIRE_DOCKER=1 the test fails
- * instead; CI sets all of them. This module does not know the tests.
+ * instead; CI sets all of them. This file does not know the tests.
  */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'

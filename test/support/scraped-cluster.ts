@@ -1,7 +1,7 @@
 /**
  * Describes three nodes, named a, b and c, as a Prometheus that scrapes them every 15 s has stored them, in promtool's
  * notation. All nodes are healthy and a is Active. A test case names what differs; every other series keeps its healthy
- * value. This module does not know the alerting rules.
+ * value. This file does not know the alerting rules.
  */
 
 export const SCRAPE_S = 15

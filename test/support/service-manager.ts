@@ -1,6 +1,6 @@
 /**
  * Imitates a service manager: listens on a datagram socket and stores every message that it receives (sd_notify(3)).
- * This module does not know what a message means.
+ * This file does not know what a message means.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'

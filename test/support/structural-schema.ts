@@ -1,6 +1,6 @@
 /**
  * Applies the rules of a Kubernetes API server to the schema of a custom resource (structural schema), and to an object
- * of that resource. Unknown fields are dropped and values are checked. Decided here: which schemas are faulty. CEL
+ * of that resource. Unknown fields are dropped and values are checked. This file decides which schemas are faulty. CEL
  * rules are not evaluated.
  */
 import * as z from 'zod'

@@ -1,6 +1,6 @@
 /**
  * Builds a separate machine with systemd as PID 1: namespaces, an overlay over this machine's files, and a cgroup of
- * its own. Nothing of it is left afterwards, and this machine stays unchanged. This module does not know which programs
+ * its own. Nothing of it is left afterwards, and this machine stays unchanged. This file does not know which programs
  * are installed on the separate machine.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'

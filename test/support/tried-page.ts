@@ -1,8 +1,8 @@
 /**
  * Reads a page of docs/ whose command outputs are compared with real ones. The page has fenced blocks `console NAME`,
  * each with commands behind a prompt (`r1$ …`) and lines of their output. `…` stands for text that differs each time.
- * Decided here: an output matches if it has the lines of the page in their order; other lines may stand between them.
- * This module does not know how a symptom is made.
+ * This file decides that an output matches if it has the lines of the page in their order; other lines may stand
+ * between them. This file does not know how a symptom is made.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

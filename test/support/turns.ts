@@ -1,6 +1,6 @@
 /**
- * Limits how many tests of a file run at the same time. Tests that mostly wait for daemons can run together. Decided
- * here: the order of the tests (first come, first served). A test gives its turn back however it ends. This module does
+ * Limits how many tests of a file run at the same time. Tests that mostly wait for daemons can run together. This file
+ * decides the order of the tests (first come, first served). A test gives its turn back however it ends. This file does
  * not know the tests. A test that measures milliseconds has to run alone and is an ordinary `test`.
  */
 import { type TestContext, test } from 'vitest'

@@ -1,8 +1,8 @@
 /**
  * Runs one health check of a node on the virtual LAN, with the daemon's own schedule and rules
  * (healthcheck/schedule.ts, health.ts) on virtual time. The check sets the node's priority, and answers fastPreempt's
- * question as monitor.ts does. Decided here: how long a run of the check takes. This module does not know the checks of
- * other nodes.
+ * question as monitor.ts does. This file decides how long a run of the check takes. This file does not know the checks
+ * of other nodes.
  */
 import type { Cadence, HealthRule } from '../../src/healthcheck/check.ts'
 import { countedAs, type Health, isChanging, startHealth, stepHealth } from '../../src/healthcheck/health.ts'

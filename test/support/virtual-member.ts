@@ -1,6 +1,6 @@
 /**
  * Represents one virtual router of a node on the virtual LAN, with its addresses. If a node has only one router, its
- * name is empty. This module stores the router's state and does not run its state machine: all members of a sync group
+ * name is empty. This file stores the router's state and does not run its state machine: all members of a sync group
  * move together (virtual-node.ts).
  */
 import type { Parameters } from '../../src/vrrp/parameters.ts'

@@ -2,7 +2,7 @@
  * Models one node of the virtual LAN: its virtual routers (one, or the members of a sync group), a receive queue and a
  * clock that may be wrong. The node reads its queue before a deadline fires, exactly as the daemon must (ground rule
  * 2), and runs the effects of a sync group in rounds. Packets are real octets: transmit.ts writes them, receive.ts
- * judges them. This module does not know the other nodes.
+ * judges them. This file does not know the other nodes.
  */
 
 import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'

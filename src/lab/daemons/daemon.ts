@@ -1,6 +1,6 @@
 /**
  * Defines what every test scenario needs of a VRRP daemon, so that a scenario can run with any daemon. States have the
- * names of RFC 9568. This module does not know configuration syntax and log texts.
+ * names of RFC 9568. This file does not know configuration syntax and log texts.
  */
 import type { Host, Lab } from '../lab.ts'
 import type { Exit, LoggedLine } from '../logged-process.ts'

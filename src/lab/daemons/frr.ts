@@ -1,8 +1,8 @@
 /**
- * Runs FRR's vrrpd, with the zebra process that vrrpd needs, as another implementation in the group. Decided here: what
- * FRR's operator has to prepare. These are one macvlan interface with the virtual MAC for each virtual router, and an
- * eth0 that does not answer for the macvlan's addresses. FRR becomes the holder by setting that macvlan up, so the
- * address never moves between interfaces; see `Pair.holders`. This module does not know other daemons.
+ * Runs FRR's vrrpd, with the zebra process that vrrpd needs, as another implementation in the group. This file decides
+ * what FRR's operator has to prepare. These are one macvlan interface with the virtual MAC for each virtual router, and
+ * an eth0 that does not answer for the macvlan's addresses. FRR becomes the holder by setting that macvlan up, so the
+ * address never moves between interfaces; see `Pair.holders`. This file does not know other daemons.
  */
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

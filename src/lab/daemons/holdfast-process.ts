@@ -1,6 +1,6 @@
 /**
  * Controls one `holdfast run` process in a network namespace: its configuration file, its log, its status over the
- * control socket, and its signals. Decided here: where the files of the process are. This module does not know the
+ * control socket, and its signals. This file decides where the files of the process are. This file does not know the
  * contents of configurations.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'

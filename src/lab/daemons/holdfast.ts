@@ -1,6 +1,6 @@
 /**
  * Runs a holdfast router with the plan of a test scenario: turns the plan into a configuration, with further options
- * that a test may set. This module does not know scenarios.
+ * that a test may set. This file does not know scenarios.
  */
 
 import { mkdirSync } from 'node:fs'

@@ -1,5 +1,5 @@
 /**
- * Runs Debian's keepalived, as the daemon under test or as another implementation in the group. Decided here: its
+ * Runs Debian's keepalived, as the daemon under test or as another implementation in the group. This file decides its
  * configuration (default values where possible), how its states are translated to the names of RFC 9568, and which of
  * its log lines are normal. Every other log line counts as a warning. keepalived 2.2.7 counts packets with a wrong TTL,
  * length, interval or address list. A wrong checksum is only in its log.

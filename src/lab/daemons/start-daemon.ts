@@ -1,4 +1,4 @@
-/** Maps the name of each daemon to its class. This module knows nothing else about the daemons. */
+/** Maps the name of each daemon to its class. This file knows nothing else about the daemons. */
 import type { DaemonKind, StartDaemon } from './daemon.ts'
 import { Frr } from './frr.ts'
 import { Holdfast } from './holdfast.ts'

@@ -1,7 +1,7 @@
 /**
  * Observes the LAN as a client without a neighbour entry: asks by ARP every 10 ms which hosts have the virtual address,
- * and stores the MAC address of every answer. Decided here: for how long two hosts answered. This module does not know
- * which node should have the address.
+ * and stores the MAC address of every answer. This file decides for how long two hosts answered. This file does not
+ * know which node should have the address.
  */
 
 import type { Host } from '../lab.ts'

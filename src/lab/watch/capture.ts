@@ -1,8 +1,8 @@
 /**
- * Captures the frames on the wire with dumpcap and decodes them with tshark. Decided here: a frame "decodes cleanly" if
- * tshark knows its fields and has no expert remark, if nothing is malformed, and if the checksums of IP and VRRP are
- * right. For VRRP, tshark assumes a checksum with pseudo-header. This module does not know which frames should have
- * been sent.
+ * Captures the frames on the wire with dumpcap and decodes them with tshark. This file decides when a frame "decodes
+ * cleanly". tshark then knows its fields and has no expert remark, nothing is malformed, and the checksums of IP and
+ * VRRP are right. For VRRP, tshark assumes a checksum with pseudo-header. This file does not know which frames should
+ * have been sent.
  */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'

@@ -1,8 +1,8 @@
 /**
  * Describes which nodes answered for an address at which time, in one form for all observers. An observer is a witness
- * that asks each millisecond, the notifications of kernels, or the simulator, which knows each change. Decided here:
- * where one span of time ends and the next begins. Pure. This module does not know the faults, nor which span is too
- * long.
+ * that asks each millisecond, the notifications of kernels, or the simulator, which knows each change. This file
+ * decides where one span of time ends and the next begins. Pure. This file does not know the faults, nor which span is
+ * too long.
  */
 
 /** A span of time in ms, from `from` (included) to `to` (excluded). */

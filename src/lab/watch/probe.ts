@@ -1,7 +1,7 @@
 /**
  * Observes the LAN as a client: the program holdfast-probe (native/probe) on a host of the demo's network sends a probe
- * to the virtual address once a millisecond. Decided here: how the program's JSON lines become values, and which
- * figures describe a failover. This module does not know the daemons. All times are CLOCK_MONOTONIC in ms, which all
+ * to the virtual address once a millisecond. This file decides how the program's JSON lines become values, and which
+ * figures describe a failover. This file does not know the daemons. All times are CLOCK_MONOTONIC in ms, which all
  * namespaces share.
  */
 import type { ChildProcess } from 'node:child_process'

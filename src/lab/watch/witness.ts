@@ -1,8 +1,9 @@
 /**
- * Asks from outside, every millisecond, which nodes answer for a virtual address, in three ways. A broadcast ARP request
- * or Neighbor Solicitation reaches every kernel that has the address, and so finds two holders. UDP in broadcast frames
- * stands for a client without a neighbour entry: the service of every holder answers. UDP along a cached neighbour
- * entry is a normal client. This module does not know which node should answer, nor how long an outage may be.
+ * Asks from outside, every millisecond, which nodes answer for a virtual address, in three ways. A broadcast ARP
+ * request or Neighbor Solicitation reaches every kernel that has the address, and so finds two holders. UDP in
+ * broadcast frames stands for a client without a neighbour entry: the service of every holder answers. UDP along a
+ * cached neighbour entry is a normal client. This file does not know which node should answer, nor how long an outage
+ * may be.
  *
  *   const witness = await startWitness(lab, { addresses: [LAB_VIP], observer: lab.host('observer'), client: lab.client })
  *   …
@@ -12,8 +13,8 @@
  *   records[0].unanswered, .stranded          // [{ from, to }]: no node answered UDP; no node answered the cached client
  *
  * All times are CLOCK_MONOTONIC in ms (monotonicMs()). The hosts `observer` and `client` must differ. Nodes have the
- * names of lab.routers, and are found by the MAC address of their eth0. A router that gets a new interface must keep its
- * MAC address.
+ * names of lab.routers, and are found by the MAC address of their eth0. A router that gets a new interface must keep
+ * its MAC address.
  */
 import { ip, macOf } from '../ip.ts'
 import type { Host, Lab } from '../lab.ts'

@@ -1,7 +1,7 @@
 /**
- * Models the VRRP process of a keepalived node: its instances, its sync groups, and what they track. Decided here: the
- * effect of one member of a sync group on the other members, and what counts as a fault. Packets, time and results of
- * checks are arguments. Not known here: faults of processes.
+ * Models the VRRP process of a keepalived node: its instances, its sync groups, and what they track. This file decides
+ * the effect of one member of a sync group on the other members, and what counts as a fault. Packets, time and results
+ * of checks are arguments. This file does not know faults of processes.
  */
 import { gratuitousArp } from '../../arp/gratuitous-arp.ts'
 import { neighborAdvertisement } from '../../arp/neighbor-advertisement.ts'

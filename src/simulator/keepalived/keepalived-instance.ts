@@ -1,8 +1,8 @@
 /**
  * Models one vrrp_instance of a keepalived node, with the observed behaviour of keepalived 2.2.7, including differences
- * from RFC 9568 §6.4 (docs/simulate.md). The test keepalived-model.test.ts compares the model with recordings. Decided
- * here: states, timers and announcements. Time is an argument. Not known here: packets, kernels, processes and
- * trackers.
+ * from RFC 9568 §6.4 (docs/simulate.md). The test keepalived-model.test.ts compares the model with recordings. This
+ * file decides states, timers and announcements. Time is an argument. This file does not know packets, kernels,
+ * processes and trackers.
  */
 import { activeDownInterval, skewTime } from '../../vrrp/timers.ts'
 import { type Address, compareAddresses } from '../../wire/address.ts'

@@ -1,8 +1,8 @@
 /**
  * Models a node that runs keepalived: its kernel, the VRRP process, and the parent process that watches the VRRP
- * process. Decided here: the effect of each fault on kernel and processes. No guardian removes addresses: after a kill
- * the addresses stay in the kernel until keepalived starts again. Not known here: when a fault comes, and which node
- * answers.
+ * process. This file decides the effect of each fault on kernel and processes. No guardian removes addresses: after a
+ * kill the addresses stay in the kernel until keepalived starts again. This file does not know when a fault comes, and
+ * which node answers.
  */
 import { type Check, checksOf } from '../../config/checks.ts'
 import type { Config } from '../../config/config.ts'

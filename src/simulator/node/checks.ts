@@ -1,6 +1,6 @@
 /**
  * Runs the health checks of a worker on a simulated node: the daemon's own rules and schedule (src/healthcheck) on
- * virtual time. The checked services are up or down. Decided here: how long a run of a check takes.
+ * virtual time. The checked services are up or down. This file decides how long a run of a check takes.
  */
 import type { CheckPort, CheckPortNews } from '../../daemon/ports.ts'
 import type { CheckSpec } from '../../healthcheck/check.ts'

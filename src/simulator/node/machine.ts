@@ -1,7 +1,7 @@
 /**
- * Models a node without its daemon: its clock, its kernel, its power and its station on the LAN. Decided here: what
- * remains on the node after its processes have ended. A stopped machine receives nothing. Not known here: which daemon
- * runs on the node.
+ * Models a node without its daemon: its clock, its kernel, its power and its station on the LAN. This file decides what
+ * remains on the node after its processes have ended. A stopped machine receives nothing. This file does not know which
+ * daemon runs on the node.
  */
 import type { Config } from '../../config/config.ts'
 import type { PresentAddress } from '../../daemon/ports.ts'

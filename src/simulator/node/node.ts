@@ -1,7 +1,7 @@
 /**
  * Models one node that runs holdfast: a kernel, a guardian and an engine. The engine is the product's own (src/daemon),
- * behind simulated ports. Decided here: the effect of each fault on kernel, guardian and engine. If the engine throws,
- * that is a defect. Not known here: when a fault comes, and which node answers.
+ * behind simulated ports. This file decides the effect of each fault on kernel, guardian and engine. If the engine
+ * throws, that is a defect. This file does not know when a fault comes, and which node answers.
  */
 import type { Config } from '../../config/config.ts'
 import type { LedgerEntry } from '../../daemon/addresses/ledger.ts'

@@ -1,6 +1,6 @@
 /**
  * Models the sockets of a daemon on a node: queues of packets with the kernel's time stamps, which are converted as the
- * product's socket code converts them. Decided here: which packets a socket receives.
+ * product's socket code converts them. This file decides which packets a socket receives.
  */
 import { isAnswerTo } from '../../arp/probe.ts'
 import type {

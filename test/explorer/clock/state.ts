@@ -1,7 +1,7 @@
 /**
  * Defines the state of the model of the guardian's clock: one node and its peer. Time is counted in ticks of half an
- * Advertisement_Interval. Decided here: the variables, their meaning, and the durations. The steps of each process are
- * in the files beside this one.
+ * Advertisement_Interval. This file decides the variables, their meaning, and the durations. The steps of each process
+ * are in the files beside this one.
  */
 
 /**

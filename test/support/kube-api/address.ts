@@ -1,5 +1,5 @@
 /**
- * Finds the Kubernetes resource of a request to an API server by the request's path. This module does not know which
+ * Finds the Kubernetes resource of a request to an API server by the request's path. This file does not know which
  * resources exist.
  */
 import type { Collection } from './store.ts'

@@ -2,7 +2,7 @@
  * Implements server-side apply of the Kubernetes API as far as a status needs it. Each manager owns the fields that it
  * sent last. A field that its manager no longer sends is removed, unless another manager owns the field too. If a
  * manager sends another value for a field of another manager, that is a conflict. Lists in `LIST_MAPS` are merged by
- * their keys; all other lists are replaced as a whole. This module does not know HTTP and schemas.
+ * their keys; all other lists are replaced as a whole. This file does not know HTTP and schemas.
  */
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }

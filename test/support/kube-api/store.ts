@@ -1,6 +1,6 @@
 /**
  * Stores the objects of the Kubernetes API's stand-in by collection, with one version counter for all collections, and
- * the changes since a version. Decided here: which versions are too old to resume a watch. This module does not know
+ * the changes since a version. This file decides which versions are too old to resume a watch. This file does not know
  * HTTP.
  */
 
