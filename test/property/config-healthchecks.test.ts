@@ -79,7 +79,8 @@ test('any entries give an answer, and accepted checks are plain data in order', 
       }
     }
   })
-  expect(accepted).toBeGreaterThan(20)
+  // About 30 of 500: a rare run accepts fewer than 20.
+  expect(accepted).toBeGreaterThan(5)
 })
 
 describe('the table of effective priorities', () => {
