@@ -113,11 +113,7 @@ const sentFor = ({ sent }: FakeWorld, wanted: number) => sent.filter(({ vrid }) 
 const isTie = ({ stepsAt, world }: Life): boolean =>
   stepsAt.some((at) => world.sent.some((one) => one.at !== at && Math.abs(one.at - at) <= ROUNDED))
 
-// Not random yet: with random seeds about one run in six finds a history in which one advertisement leaves up to 94 ms
-// later with a clock. Two routers of a sync group, an answer to a competing router, and then an answer for the VIP do that.
-fc.configureGlobal({ seed: 20_261_124 })
-
-test('an engine with a clock sends the same advertisements as one without it, in 200 histories', () => {
+test('an engine with a clock sends the same advertisements as one without it, in any history', () => {
   let rounds = 0
   let ties = 0
   forAll(RUNS, [history, fc.boolean()], (steps, isGroup) => {

@@ -41,6 +41,8 @@ export class SegmentEvents implements Pick<SegmentContext, 'onAnnouncement' | 'o
     const concerned = [...segment.routers.values()].filter(({ parameters }) =>
       parameters.addresses.includes(announcement.address),
     )
+    // With a clock, each member of the sync group advertises by itself from now on, and needs the alarm for that.
+    const moved = concerned.flatMap((router) => (router.clock.isArmed ? router.group.members : [router]))
     // An answer is judged by the time of the last question, and the clock may have asked.
     for (const { group } of concerned) group.withdrawClocks()
     for (const { competing } of concerned) competing.hear(announcement, heardAt, now)
@@ -48,9 +50,9 @@ export class SegmentEvents implements Pick<SegmentContext, 'onAnnouncement' | 'o
     for (const { duplicates } of segment.routers.values()) duplicates.hear(announcement, heardAt, now)
     if (this.#turns.isBusy) return this.#turns.endWoken(now)
     for (const at of [segment.detection.nextAt(), segment.announcements.nextAt()]) this.#alarmBy(at)
-    // A host may announce 255 addresses at the same time. Only deadlines of the routers with these addresses can have
-    // changed, and only to earlier times.
-    for (const router of concerned) this.#alarmBy(router.nextDeadline())
+    // A host may announce 255 addresses at the same time. Only deadlines of these routers can have changed, and only to
+    // earlier times.
+    for (const router of moved) this.#alarmBy(router.nextDeadline())
   }
 
   #alarmBy(at: Millis | undefined): void {

@@ -200,6 +200,22 @@ describe('what takes the advertisements back', () => {
     world.hear(50, { on: 'eth0' })
     expect(clockOf(world).calls).toEqual(['withdraw 0', 'withdraw 1', 'arm 0', 'arm 1'])
   })
+
+  test('an answer for an address of one member of a sync group delays no advertisement of another member', () => {
+    const timesWith = (clock: boolean) => {
+      const syncGroups = [{ name: 'both', members: ['api', 'gateway'] }]
+      const world = new FakeWorld([ROUTER, GATEWAY], { clock, syncGroups }).start()
+      world.advance(5_000)
+      // The answer comes soon after a question of duplicate address detection, so that it changes no state.
+      world.hear(100, { on: 'eth1', vrid: 52, addresses: [VIP2] })
+      world.advance(200)
+      world.answerFor(VIP)
+      world.advance(1_000)
+      return world.sent.filter(({ vrid }) => vrid === 52).map(({ at }) => Math.round(at))
+    }
+    const expected = timesWith(false)
+    expect(timesWith(true).map((at, i) => Math.abs(at - (expected[i] ?? 0)) <= 6)).toEqual(expected.map(() => true))
+  })
 })
 
 describe('a clock that does not run', () => {
