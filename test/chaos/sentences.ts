@@ -46,7 +46,8 @@ export const SENTENCES: Readonly<Record<FaultKind, readonly Sentence[]>> = {
       'engineAway',
       'moved from r1 to r2: the engine of r1 did not run (frozen, no CPU, or the machine was paused).',
     ),
-    holder(200, 'engineAway', 'r1: engine woke … late (no CPU, or the machine was paused).'),
+    // At 100 ms: late by half an interval at least, and silent for less than three.
+    holder(175, 'engineAway', 'r1: engine woke … late (no CPU, or the machine was paused).'),
   ],
   'freeze guardian': [holder(3_000, 'guardianLost', 'moved from r1 to r2: r1 lost its guardian and stopped.')],
   'freeze both': [

@@ -127,9 +127,7 @@ describeNetns('holdfast explain names the fault of the chaos suite', () => {
     return { told }
   }
 
-  // Two attempts: a frozen engine sometimes misses its deadline in the guardian, and the story then rightly names that.
-  // The cause of a failure in one of five runs on a quiet machine is not known yet.
-  test.each(CASES)('explain names the fault %s', { timeout: 180_000, retry: 1 }, async (_, kind, sentence) => {
+  test.each(CASES)('explain names the fault %s', { timeout: 180_000 }, async (_, kind, sentence) => {
     const { cause } = sentence
     if (cause === 'rejected' || cause === 'lossy') await sleep(ONE_PIECE_OF_NEWS)
     let again = 0

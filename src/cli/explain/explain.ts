@@ -101,13 +101,12 @@ function withoutDoubles(journals: readonly NodeJournal[]): readonly NodeJournal[
 }
 
 /**
- * Tells whether two journals share an event. Number, wall clock and monotonic clock of an event together are unique to
- * a node.
+ * Tells whether two journals share an event. The number and the times of an event are not enough: two daemons of one
+ * machine may start in the same microsecond.
  */
 function isSameNode(one: NodeJournal, other: NodeJournal): boolean {
-  const keyOf = ({ at, monotonicMs, seq }: JournalEvent) => `${seq} ${at} ${monotonicMs}`
-  const known = new Set(one.events.map(keyOf))
-  return other.events.some((event) => known.has(keyOf(event)))
+  const known = new Set(one.events.map((event) => JSON.stringify(event)))
+  return other.events.some((event) => known.has(JSON.stringify(event)))
 }
 
 const success = (stdout: string): CommandResult => ({ exitCode: EXIT.ok, stdout, stderr: '' })

@@ -536,6 +536,17 @@ virtualRouters:
     expect(twice.incidents).toEqual(once.incidents)
   })
 
+  test('tells two nodes apart whose first events have the same number and times', async () => {
+    const [first, ...others] = sample('check-fails', 'r2')
+    const [own] = sample('check-fails', 'r1')
+    if (first === undefined || own === undefined) throw new Error('The samples have no event')
+    const { at, monotonicMs, seq } = own
+    const file = join(folder, 'peer.jsonl')
+    const lines = [{ ...first, at, monotonicMs, seq }, ...others].map((event) => `${JSON.stringify(event)}\n`)
+    writeFileSync(file, lines.join(''))
+    expect((await story({ peers: [file] })).nodes).toHaveLength(2)
+  })
+
   test('fails for a wrong name, and names the nearest name', async () => {
     expect(await run({ router: 'vipp' })).toEqual({
       ...{ exitCode: 64, stdout: '' },
