@@ -95,7 +95,7 @@ function kindOf(router: VirtualRouter, { parameters }: ResolvedRouter): string {
     vrid,
     version,
     family,
-    // In IPv6, multicast uses a link-local source address, and unicast uses one that the peers can answer.
+    // In IPv6, multicast has a link-local source address. Unicast has a source address that the peers can answer.
     family === 'ipv6' ? transport.mode : undefined,
     source,
     priority === 255,

@@ -16,8 +16,8 @@ import { EVERYBODY, type Setting, type World } from './world.ts'
  */
 export type Future = { readonly active: number; readonly settled: number }
 /**
- * Future of a world. The field `anew` is true if the last running node also stops, so that the time counts from the
- * next start of a node.
+ * Future of a world. The field `anew` is true if the last running node also stops. The time then counts from the next
+ * start of a node.
  */
 type Known = Future & { readonly anew: boolean }
 type Passed = {

@@ -1,6 +1,6 @@
 /**
  * Converts a keepalived file to a configuration, with the same schema and cross checks as for YAML. The whole file is
- * refused for a syntax error, for an instance at which keepalived would stop, and for one that cannot be shown in
+ * refused for a syntax error, for an instance at which keepalived would stop, and for an instance that cannot be in
  * FAULT. Any other error of an instance puts that instance in FAULT; the other instances run. No function reads the
  * disk: included files come from `source`.
  */

@@ -1,8 +1,8 @@
 /**
- * Silent Active: another host has one of our addresses, but no advertisement of it arrives. That host may be one that
- * answers our ARP request or Neighbor Solicitation. It may also be a unicast peer that is reachable again and was
- * Active in the meantime (docs/adr/0007, 0022). This extension decides which of these hosts make us announce again. The
- * daemon asks the LAN, and competing-active.ts limits the rate of announcements. Option: `probeRivals`.
+ * Silent Active: another host has one of our addresses, but no advertisement of that host arrives. The host has answered
+ * our ARP request or Neighbor Solicitation, or is a unicast peer that is reachable again and was Active in the meantime
+ * (docs/adr/0007, 0022). This extension decides which of these hosts make us announce again. The daemon asks the LAN, and
+ * competing-active.ts limits the rate of announcements. Option: `probeRivals`.
  */
 import { centisToMillis, type Millis, millis } from '../../wire/units.ts'
 import type { Event } from '../event.ts'

@@ -174,7 +174,7 @@ describe('a program that does not end (VR-TRK-07)', () => {
     void gone.start(new AbortController().signal)
     await eventually('a start', () => family().length >= 3, { sight: family })
     gone.close?.()
-    await eventually('nobody', () => marked().length === 0, { sight: marked })
+    await eventually('no process of the check', () => marked().length === 0, { sight: marked })
   })
 
   test('a killed launcher ends its program, and the next run has a new launcher', async () => {
@@ -284,7 +284,7 @@ describe('a check program that is not run', () => {
     expect(await ask(probe(path, { unsafe: 'run' }))).toMatchObject({ outcome: 'fail', reason: 'notRunnable' })
   })
 
-  test.skipIf(!isRoot)('is one of another user, or one that another group can write', async () => {
+  test.skipIf(!isRoot)('belongs to another user, or is writable for another group', async () => {
     const path = script('exit 0')
     chownSync(path, 65_534, 0)
     expect((await ask(probe(path))).detail).toContain('belongs to user 65534')

@@ -34,7 +34,7 @@ afterEach(async () => {
     for (const { pid } of left()) killQuietly(pid)
     return left().length === 0
   }
-  await eventually('nobody', isQuiet, { sight: left, ...PATIENCE })
+  await eventually('no process of the programs', isQuiet, { sight: left, ...PATIENCE })
   rmSync(folder, { recursive: true, force: true })
 })
 

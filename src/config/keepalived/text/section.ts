@@ -98,7 +98,7 @@ export class Section {
     return this.#lines.get(name) ?? []
   }
 
-  /** Returns the last line of a keyword in this block, which is the one that counts. */
+  /** Returns the last line of a keyword in this block. Earlier lines of the keyword do not count. */
   line(name: string): Line | undefined {
     const lines = this.all(name)
     const last = lines.at(-1)
