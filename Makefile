@@ -17,7 +17,7 @@ demo: ## three nodes in network namespaces, two failovers, measured (root)
 CONTAINER_FILES := $(filter test/container/%,$(FILES))
 OTHER_FILES := $(filter-out test/container/%,$(FILES))
 # What `make test` runs, without the long forms and the containers.
-SHORT := --project unit --project computing --project waiting --project matrix --project paired --project alone
+SHORT := --project unit --project computing --project waiting --project timed --project alone
 
 unit: ## what needs no root, no network and no wait: under a minute
 	@scripts/setup.sh runtime

@@ -74,10 +74,12 @@ const WAITING = [
   'test/netns/keepalived-profile.test.ts',
   'test/netns/keepalived-reload.test.ts',
   'test/netns/lab.test.ts',
+  'test/netns/linux-expected.test.ts',
   'test/netns/linux-frames.test.ts',
   'test/netns/linux-guardian.test.ts',
   'test/netns/linux-neighbors.test.ts',
   'test/netns/linux-network.test.ts',
+  'test/netns/linux-renewals.test.ts',
   'test/netns/linux-sockets.test.ts',
   'test/netns/log.test.ts',
   'test/netns/managed.test.ts',
@@ -106,17 +108,23 @@ const WAITING = [
   'test/page/status-page.test.ts',
 ]
 
-/** Several pairs of daemons at work in each file, and bounds that tell mechanisms apart by fractions of a second: three beside each other. */
-const MATRIX = ['test/interop/frr.test.ts', 'test/interop/keepalived-v2.test.ts', 'test/interop/keepalived-v3.test.ts']
-
-/** Bounds of milliseconds at intervals of 100 ms and more: two beside each other leave each a CPU. */
-const PAIRED = [
+/**
+ * Bounds of milliseconds at intervals of 100 ms and more, and several pairs of daemons in a file. Three files beside each other take a
+ * third of two CPUs.
+ */
+const TIMED = [
+  'test/interop/frr.test.ts',
+  'test/interop/keepalived-v2.test.ts',
+  'test/interop/keepalived-v3.test.ts',
   'test/netns/carrier.test.ts',
+  'test/netns/cold-start.test.ts',
   'test/netns/demotion.test.ts',
   'test/netns/doctor.test.ts',
   'test/netns/explain-chaos.test.ts',
   'test/netns/failover.test.ts',
   'test/netns/guardian.test.ts',
+  'test/netns/guardian-deadline.test.ts',
+  'test/netns/lease.test.ts',
   'test/netns/native-probe.test.ts',
   'test/netns/port.test.ts',
   'test/netns/quiet-lan.test.ts',
@@ -147,7 +155,7 @@ const WAIT_TOGETHER = 6
 /** With a Docker engine, which changes the firewall and forwarding of the machine: after all others (scripts/container-tests.sh). */
 const CONTAINER = ['test/container/**/*.test.ts']
 
-for (const file of [...WAITING, ...MATRIX, ...PAIRED, ...LONG, ...LONG_ALONE])
+for (const file of [...WAITING, ...TIMED, ...LONG, ...LONG_ALONE])
   if (!file.includes('*') && !existsSync(new URL(file, import.meta.url)))
     throw new Error(`Cannot sort test files into projects: there is no ${file}`)
 
@@ -196,18 +204,17 @@ export default defineConfig({
       },
       group(1, 'computing', 2, COMPUTING),
       group(2, 'waiting', WAIT_TOGETHER, WAITING),
-      group(3, 'matrix', 3, MATRIX),
-      group(4, 'paired', 2, PAIRED),
+      group(3, 'timed', 3, TIMED),
       group(
-        5,
+        4,
         'alone',
         1,
         ['test/**/*.test.ts'],
-        [...UNIT, ...COMPUTING, ...WAITING, ...MATRIX, ...PAIRED, ...LONG, ...LONG_ALONE, ...CONTAINER],
+        [...UNIT, ...COMPUTING, ...WAITING, ...TIMED, ...LONG, ...LONG_ALONE, ...CONTAINER],
       ),
-      group(6, 'long', 2, LONG),
-      group(7, 'long-alone', 1, LONG_ALONE),
-      group(8, 'container', 2, CONTAINER, [], ['test/container/build-image.ts']),
+      group(5, 'long', 2, LONG),
+      group(6, 'long-alone', 1, LONG_ALONE),
+      group(7, 'container', 2, CONTAINER, [], ['test/container/build-image.ts']),
     ],
   },
 })

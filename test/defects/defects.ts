@@ -76,11 +76,10 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: 'a Backup decides before it has read what waits in its socket',
     edits: [
-      edit(
-        'src/daemon/turn-loop.ts',
-        'if (!drainBeforeExpire) return\n    network.drain()',
-        'if (drainBeforeExpire) return\n    network.drain()',
-      ),
+      // Three parts prevent this takeover, each alone: the drain, the check of a late alarm, and the kernel's timer. The engine reads that
+      // timer after the sockets that became readable earlier.
+      edit('src/daemon/engine.ts', 'const { drainBeforeExpire } = options', 'const drainBeforeExpire = false'),
+      edit('src/daemon/engine.ts', 'wakeUp = wakeUpBy(schedule) } = ports', '} = ports, wakeUp = wakeUpBy(schedule)'),
     ],
     test: 'test/netns/stall.test.ts',
     only: 'never takes over from a living Active',

@@ -41,7 +41,7 @@ export class ScrapedCluster {
     for (const node of NODES) {
       const always = (name: string, labels: string, value: number, step?: number) =>
         this.set(node, name, labels, [minutes, value, step])
-      this.course(node, [[minutes, node === 'a' ? 'Active' : 'Backup']])
+      this.course(node, [minutes, node === 'a' ? 'Active' : 'Backup'])
       always('holdfast_vrrp_transitions_total', 'router="api",from="Initialize",to="Backup",reason="startup"', 1)
       always('holdfast_vrrp_duplicate_holder', `router="api",address="${ADDRESS}"`, 0)
       always('holdfast_vrrp_competing_answers_total', 'router="api"', 0)
@@ -78,7 +78,7 @@ export class ScrapedCluster {
    * Sets the series of a router's state, of its address, and of the scrape's success. The router has the address while
    * it is Active or leaves.
    */
-  course(node: Node, course: Course): this {
+  course(node: Node, ...course: Course): this {
     const spans = (value: (state: State) => number): Span[] =>
       course.map(([minutes, state]) => [minutes, state === 'gone' ? 'gone' : value(state)])
     for (const state of STATES) {
@@ -109,10 +109,7 @@ export class ScrapedCluster {
 
   /** Ends the node after `after` minutes. All series of the node end, not only those of its routers. */
   dies(node: Node, after: number, state: State): this {
-    this.course(node, [
-      [after, state],
-      [this.#minutes - after, 'gone'],
-    ])
+    this.course(node, [after, state], [this.#minutes - after, 'gone'])
     for (const [name, values] of this.#series) {
       if (!name.includes(`instance="${node}"`) || name.startsWith('up') || values.includes('stale')) continue
       const [, first = '0', step] = /^(\d+)(?:\+(\d+))?x/.exec(values) ?? []

@@ -49,21 +49,14 @@ const QUIET: readonly Case[] = [
     (all) =>
       all
         .dies('a', 10 + S, 'Active')
-        .course('b', [
-          [10, 'Backup'],
-          [10, 'Active'],
-        ])
+        .course('b', [10, 'Backup'], [10, 'Active'])
         .set('b', moves, became('Backup', 'activeSilent'), [10, 'gone'], [10, 1]),
     [[10], [10 + S], [10 + 2 * S], [10 + 3 * S], [11], [15, 'HoldfastDown']],
   ],
   [
     'a clean failover, the old holder missed first: nobody has it in what is known',
     20,
-    (all) =>
-      all.dies('a', 10, 'Active').course('b', [
-        [10 + S, 'Backup'],
-        [10 - S, 'Active'],
-      ]),
+    (all) => all.dies('a', 10, 'Active').course('b', [10 + S, 'Backup'], [10 - S, 'Active']),
     [[10], [10 + S], [10 + 2 * S], [10 + 3 * S], [15, 'HoldfastDown']],
   ],
   [
@@ -71,24 +64,9 @@ const QUIET: readonly Case[] = [
     40,
     (all) =>
       all
-        .course('a', [
-          [5, 'Active'],
-          [0.75, 'gone'],
-          [0.5, 'Backup'],
-          [33.75, 'Active'],
-        ])
-        .course('b', [
-          [5, 'Backup'],
-          [1.25, 'Active'],
-          [3.75, 'Backup'],
-          [0.75, 'gone'],
-          [29.25, 'Backup'],
-        ])
-        .course('c', [
-          [15, 'Backup'],
-          [0.75, 'gone'],
-          [24.25, 'Backup'],
-        ])
+        .course('a', [5, 'Active'], [0.75, 'gone'], [0.5, 'Backup'], [33.75, 'Active'])
+        .course('b', [5, 'Backup'], [1.25, 'Active'], [3.75, 'Backup'], [0.75, 'gone'], [29.25, 'Backup'])
+        .course('c', [15, 'Backup'], [0.75, 'gone'], [24.25, 'Backup'])
         .set('b', moves, became('Backup', 'activeReleased'), [5, 'gone'], [35, 1])
         .set('a', moves, became('Backup', 'lowerPriorityActive'), [6.25, 'gone'], [33.75, 1]),
     [[5], [5.5], [6], [7], [10.5], [15.5], [25], [39]],
@@ -111,14 +89,8 @@ const QUIET: readonly Case[] = [
     (all) =>
       all
         .checkFails('a', 10, 0.5)
-        .course('a', [
-          [10 + S, 'Active'],
-          [10 - S, 'Backup'],
-        ])
-        .course('b', [
-          [10 + S, 'Backup'],
-          [10 - S, 'Active'],
-        ]),
+        .course('a', [10 + S, 'Active'], [10 - S, 'Backup'])
+        .course('b', [10 + S, 'Backup'], [10 - S, 'Active']),
     [[10], [10.25], [10.5], [11], [19]],
   ],
   [
@@ -154,12 +126,7 @@ const QUIET: readonly Case[] = [
     20,
     (all) => {
       for (const node of ['a', 'b', 'c'] as const) {
-        all
-          .course(node, [
-            [10, node === 'a' ? 'Active' : 'Backup'],
-            [10, 'gone'],
-          ])
-          .set(node, 'up', '', [20, 1])
+        all.course(node, [10, node === 'a' ? 'Active' : 'Backup'], [10, 'gone']).set(node, 'up', '', [20, 1])
       }
     },
     [[10.5], [12], [18]],
@@ -191,10 +158,7 @@ const LOUD: readonly Case[] = [
     20,
     (all) => {
       for (const node of ['a', 'b', 'c'] as const)
-        all.course(node, [
-          [10, node === 'a' ? 'Active' : 'Backup'],
-          [10, 'Initialize'],
-        ])
+        all.course(node, [10, node === 'a' ? 'Active' : 'Backup'], [10, 'Initialize'])
     },
     [
       [10],
@@ -225,26 +189,22 @@ const LOUD: readonly Case[] = [
   [
     'a split brain',
     20,
-    (all) =>
-      all.course('b', [
-        [10, 'Backup'],
-        [5, 'Active'],
-        [5, 'Backup'],
-      ]),
+    (all) => all.course('b', [10, 'Backup'], [5, 'Active'], [5, 'Backup']),
     [[10], [10.5], [10.75, 'HoldfastTwoHolders'], [14.75, 'HoldfastTwoHolders'], [15]],
   ],
   [
     'a split brain, and scrapes that fail in it',
     20,
     (all) =>
-      all.course('b', [
+      all.course(
+        'b',
         [10, 'Backup'],
         [2 * S, 'Active'],
         [S, 'gone'],
         [2 * S, 'Active'],
         [S, 'gone'],
         [10 - 6 * S, 'Active'],
-      ]),
+      ),
     [[10.5], [10.75, 'HoldfastTwoHolders'], [11.25, 'HoldfastTwoHolders'], [19, 'HoldfastTwoHolders']],
   ],
   [
@@ -257,10 +217,7 @@ const LOUD: readonly Case[] = [
     'two Actives that a third node hears, both scraped: one alert',
     20,
     (all) =>
-      all.set('c', 'holdfast_vrrp_other_actives', API, [10, 0], [10, 1]).course('b', [
-        [10, 'Backup'],
-        [10, 'Active'],
-      ]),
+      all.set('c', 'holdfast_vrrp_other_actives', API, [10, 0], [10, 1]).course('b', [10, 'Backup'], [10, 'Active']),
     [[10], [10.75, 'HoldfastTwoHolders'], [19, 'HoldfastTwoHolders']],
   ],
   [
@@ -278,11 +235,7 @@ const LOUD: readonly Case[] = [
   [
     'only the holder is left',
     30,
-    (all) =>
-      all.dies('b', 10, 'Backup').course('c', [
-        [10, 'Backup'],
-        [20, 'Initialize'],
-      ]),
+    (all) => all.dies('b', 10, 'Backup').course('c', [10, 'Backup'], [20, 'Initialize']),
     [[10], [12, 'HoldfastDown', 'HoldfastFault'], [15.25, 'HoldfastDown', 'HoldfastFault', 'HoldfastNoRedundancy']],
   ],
   [
@@ -294,16 +247,7 @@ const LOUD: readonly Case[] = [
         .set('b', moves, became('Backup', 'activeSilent'), [10, 'gone'], [1, 1], [1, 2], [18, 3]),
     [[10], [11], [12.5, 'HoldfastFlapping'], [18, 'HoldfastFlapping'], [23]],
   ],
-  [
-    'a fault',
-    20,
-    (all) =>
-      all.course('c', [
-        [10, 'Backup'],
-        [10, 'Initialize'],
-      ]),
-    [[10.75], [11, 'HoldfastFault']],
-  ],
+  ['a fault', 20, (all) => all.course('c', [10, 'Backup'], [10, 'Initialize']), [[10.75], [11, 'HoldfastFault']]],
   [
     'the Active is nearly too late',
     40,
