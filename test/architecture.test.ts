@@ -23,6 +23,8 @@ const PLAN: Record<string, Rule> = {
   // The events of the log: code, level, fields and meaning.
   log: { folders: [], ...PURE },
   wire: { folders: [], packages: ['ipaddr.js'] },
+  // The subset of Go's text/template in which a cluster's templates are written (docs/adr/0092).
+  template: { folders: [], ...PURE },
   vrrp: { folders: ['wire'], ...PURE },
   // Wrappers around the state machine, which does not know them (docs/adr/0006).
   'vrrp/extensions': { folders: ['wire', 'vrrp'], ...PURE },

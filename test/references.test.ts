@@ -143,7 +143,7 @@ describe('references', () => {
 const KNOWN_NOUNS = new Set(
   (
     'Addresses Advertiser Agent Alarm Announcements Announcer Answer Answers Api Asked Bucket Capture Changes Channel Check Checks ' +
-    'Cleanup Client Clock Clocks Configuration Connection Counters Cutoff Daemon Deadline Detection Engine Events Examination Failure ' +
+    'Cleanup Client Clock Clocks Configuration Connection Counters Cutoff Daemon Deadline Detection Engine Error Events Examination Failure ' +
     'Faults File Files Filter Frr Gaps Gate Group Guardian Histogram History Holdfast Instance Interface Interfaces Keepalived Keeper ' +
     'Kernel Latencies Launchers Layer Limit Line Lines Listener Log Loop Machine Manager Memory Messages Monitor Name Names Namespaces ' +
     'Network Node Observer Output Page Passed Peers Places Ports Priority Probe Prober Process Programs Publisher Questions Queue Reader ' +
