@@ -163,189 +163,63 @@ describe('what is written', () => {
 
 describe('refused', () => {
   const ONE = 'exactly one of http, tcp, exec, file, process, all and any'
-  const at = (column: number, message: string) => `2:${column}: ${message}`
+  const URL = 'healthchecks[0].http: cannot use this value, expected a URL such as http://localhost:8080/healthz'
   test.each([
-    ['interval: 1s', [at(5, `healthchecks[0]: cannot use a mapping, expected ${ONE}`)]],
-    ['tcp: "a:1", file: /x', [at(34, 'healthchecks[0].file: check "x" has both tcp and file; use one')]],
-    [
-      'http: "ftp://a/"',
-      [at(22, 'healthchecks[0].http: cannot use this value, expected a URL such as http://localhost:8080/healthz')],
-    ],
-    [
-      'http: "localhost:80"',
-      [at(22, 'healthchecks[0].http: cannot use this value, expected a URL such as http://localhost:8080/healthz')],
-    ],
-    [
-      'http: "/x"',
-      [at(22, 'healthchecks[0].http: cannot use this value, expected a URL such as http://localhost:8080/healthz')],
-    ],
-    [
-      'http: "http://a/", method: get',
-      [expect.stringContaining('healthchecks[0].method: cannot use "get", expected a method, such as GET or HEAD')],
-    ],
-    [
-      'http: "http://a/", status: 99',
-      [
-        expect.stringContaining(
-          'healthchecks[0].status: cannot use 99, expected a status from 100 to 599, a range such as 200-399, or a list of them',
-        ),
-      ],
-    ],
-    [
-      'http: "http://a/", status: 300-200',
-      [
-        expect.stringContaining(
-          'healthchecks[0].status: cannot use "300-200", expected a status from 100 to 599, a range such as 200-399, or a list of them',
-        ),
-      ],
-    ],
-    [
-      'http: "http://a/", status: []',
-      [
-        expect.stringContaining(
-          'healthchecks[0].status: cannot use an empty list, expected a status from 100 to 599, a range such as 200-399, or a list of them',
-        ),
-      ],
-    ],
+    ['interval: 1s', `2:5: healthchecks[0]: cannot use a mapping, expected ${ONE}`],
+    ['tcp: "a:1", file: /x', '2:34: healthchecks[0].file: check "x" has both tcp and file; use one'],
+    ['http: "ftp://a/"', `2:22: ${URL}`],
+    ['http: "localhost:80"', `2:22: ${URL}`],
+    ['http: "/x"', `2:22: ${URL}`],
+    ['file: /x, intervall: 1s', '2:26: unknown key "intervall" in healthchecks[0]: did you mean "interval"?'],
+  ])('%s, with the place', (check, line) => expect(about(check)).toEqual([line]))
+
+  const HOST = 'cannot use this value, expected a host and a port, such as 127.0.0.1:9445 or [::1]:9445'
+  const PROGRAM = 'cannot use this value, expected a list: a program with its absolute path, then its arguments'
+  const STATUS = 'expected a status from 100 to 599, a range such as 200-399, or a list of them'
+  test.each([
+    ['http: "http://a/", method: get', 'method: cannot use "get", expected a method, such as GET or HEAD'],
+    ['http: "http://a/", status: 99', `status: cannot use 99, ${STATUS}`],
+    ['http: "http://a/", status: 300-200', `status: cannot use "300-200", ${STATUS}`],
+    ['http: "http://a/", status: []', `status: cannot use an empty list, ${STATUS}`],
     [
       'http: "http://a/", body: { matches: "(" }',
-      [expect.stringMatching(/body\.matches: cannot use "\(", expected a valid regular expression \(.+\)$/)],
+      'body.matches: cannot use "(", expected a valid regular expression (',
     ],
-    [
-      'http: "http://a/", body: ""',
-      [expect.stringContaining('healthchecks[0].body: cannot use "", expected a text of at least one character')],
-    ],
-    [
-      'http: "http://a/", method: HEAD, body: x',
-      [expect.stringContaining('healthchecks[0].body: not possible with method HEAD, whose answer has no body')],
-    ],
-    [
-      'http: "http://a/", tls: { verify: false }',
-      [expect.stringContaining('healthchecks[0].tls: only for a URL that starts with https')],
-    ],
+    ['http: "http://a/", body: ""', 'body: cannot use "", expected a text of at least one character'],
+    ['http: "http://a/", method: HEAD, body: x', 'body: not possible with method HEAD, whose answer has no body'],
+    ['http: "http://a/", tls: { verify: false }', 'tls: only for a URL that starts with https'],
     [
       'http: "https://a/", tls: { verify: false, caFile: /x }',
-      [expect.stringContaining('healthchecks[0].tls: cannot use a mapping, expected either "verify: false" or caFile')],
+      'tls: cannot use a mapping, expected either "verify: false" or caFile',
     ],
-    [
-      'http: "http://a/", send: x',
-      [expect.stringContaining('healthchecks[0].send: only for tcp checks; the kind of this check is http')],
-    ],
-    [
-      'tcp: "a:1", redirects: 3',
-      [expect.stringContaining('healthchecks[0].redirects: only for http checks; the kind of this check is tcp')],
-    ],
-    [
-      'file: /x, events: false',
-      [expect.stringContaining('healthchecks[0].events: only for http and tcp checks; the kind of this check is file')],
-    ],
-    [
-      'all: [y], interval: 1s',
-      [
-        expect.stringContaining(
-          'healthchecks[0].interval: only for checks that are no combination; the kind of this check is all',
-        ),
-      ],
-    ],
-    [
-      'tcp: "a"',
-      [
-        expect.stringContaining(
-          'healthchecks[0].tcp: cannot use this value, expected a host and a port, such as 127.0.0.1:9445 or [::1]:9445',
-        ),
-      ],
-    ],
-    [
-      'tcp: "a:0"',
-      [
-        expect.stringContaining(
-          'healthchecks[0].tcp: cannot use this value, expected a host and a port, such as 127.0.0.1:9445 or [::1]:9445',
-        ),
-      ],
-    ],
-    [
-      'tcp: "a:65536"',
-      [
-        expect.stringContaining(
-          'healthchecks[0].tcp: cannot use this value, expected a host and a port, such as 127.0.0.1:9445 or [::1]:9445',
-        ),
-      ],
-    ],
-    [
-      'tcp: "10.0.0.256:1"',
-      [
-        expect.stringContaining(
-          'healthchecks[0].tcp: cannot use this value, expected a host and a port, such as 127.0.0.1:9445 or [::1]:9445',
-        ),
-      ],
-    ],
-    [
-      'tcp: "[10.0.0.x]:1"',
-      [
-        expect.stringContaining(
-          'healthchecks[0].tcp: cannot use this value, expected a host and a port, such as 127.0.0.1:9445 or [::1]:9445',
-        ),
-      ],
-    ],
-    [
-      'exec: true',
-      [
-        expect.stringContaining(
-          'healthchecks[0].exec: cannot use this value, expected a list: a program with its absolute path, then its arguments',
-        ),
-      ],
-    ],
-    ['exec: [true]', [expect.stringContaining('healthchecks[0].exec[0]: cannot use this value, expected a text')]],
-    ['exec: [curl, x]', [expect.stringContaining('a program with its absolute path')]],
-    ['exec: []', [expect.stringContaining('a program with its absolute path')]],
-    ['file: x', [expect.stringContaining('healthchecks[0].file: cannot use "x", expected an absolute path')]],
-    [
-      'process: a/b',
-      [expect.stringContaining('healthchecks[0].process: cannot use "a/b", expected the name of a program')],
-    ],
-    [
-      'process: a, count: 0',
-      [expect.stringContaining('healthchecks[0].count: cannot use 0, expected an integer from 1 to 1000')],
-    ],
-    [
-      'file: /x, fastInterval: 2s',
-      [expect.stringContaining('healthchecks[0].fastInterval: cannot use "2s", expected at most the interval (1s)')],
-    ],
+    ['http: "http://a/", send: x', 'send: only for tcp checks; the kind of this check is http'],
+    ['tcp: "a:1", redirects: 3', 'redirects: only for http checks; the kind of this check is tcp'],
+    ['file: /x, events: false', 'events: only for http and tcp checks; the kind of this check is file'],
+    ['all: [y], interval: 1s', 'interval: only for checks that are no combination; the kind of this check is all'],
+    ['tcp: "a"', `tcp: ${HOST}`],
+    ['tcp: "a:0"', `tcp: ${HOST}`],
+    ['tcp: "a:65536"', `tcp: ${HOST}`],
+    ['tcp: "10.0.0.256:1"', `tcp: ${HOST}`],
+    ['tcp: "[10.0.0.x]:1"', `tcp: ${HOST}`],
+    ['exec: true', `exec: ${PROGRAM}`],
+    ['exec: [true]', 'exec[0]: cannot use this value, expected a text'],
+    ['exec: [curl, x]', `exec: ${PROGRAM}`],
+    ['exec: []', `exec: ${PROGRAM}`],
+    ['file: x', 'file: cannot use "x", expected an absolute path'],
+    ['process: a/b', 'process: cannot use "a/b", expected the name of a program'],
+    ['process: a, count: 0', 'count: cannot use 0, expected an integer from 1 to 1000'],
+    ['file: /x, fastInterval: 2s', 'fastInterval: cannot use "2s", expected at most the interval (1s)'],
     [
       'file: /x, interval: 2s, unknownAfter: 3s',
-      [
-        expect.stringContaining(
-          'healthchecks[0].unknownAfter: cannot use "3s", expected at least interval and timeout together (4s)',
-        ),
-      ],
+      'unknownAfter: cannot use "3s", expected at least interval and timeout together (4s)',
     ],
-    [
-      'file: /x, jitter: 101%',
-      [expect.stringContaining('healthchecks[0].jitter: cannot use "101%", expected a percentage from 0% to 100%')],
-    ],
-    [
-      'file: /x, jitter: 0.1',
-      [expect.stringContaining('healthchecks[0].jitter: cannot use 0.1, expected a percentage from 0% to 100%')],
-    ],
-    ['file: /x, timeout: 5', [expect.stringContaining('with its unit: 5s or 5ms')]],
-    [
-      'file: /x, rise: 0',
-      [expect.stringContaining('healthchecks[0].rise: cannot use 0, expected an integer from 1 to 1000')],
-    ],
-    [
-      'file: /x, initial: maybe',
-      [expect.stringContaining('healthchecks[0].initial: cannot use "maybe", expected firstResult, up or down')],
-    ],
-    ['file: /x, intervall: 1s', [expect.stringContaining('did you mean "interval"?')]],
-    [
-      'any: []',
-      [
-        expect.stringContaining(
-          'healthchecks[0].any: cannot use an empty list, expected a list of names of health checks',
-        ),
-      ],
-    ],
-  ])('%s', (check, wanted) => expect(about(check)).toEqual(wanted))
+    ['file: /x, jitter: 101%', 'jitter: cannot use "101%", expected a percentage from 0% to 100%'],
+    ['file: /x, jitter: 0.1', 'jitter: cannot use 0.1, expected a percentage from 0% to 100%'],
+    ['file: /x, timeout: 5', 'timeout: cannot use 5, expected a duration from 1ms to 1h, with its unit: 5s or 5ms'],
+    ['file: /x, rise: 0', 'rise: cannot use 0, expected an integer from 1 to 1000'],
+    ['file: /x, initial: maybe', 'initial: cannot use "maybe", expected firstResult, up or down'],
+    ['any: []', 'any: cannot use an empty list, expected a list of names of health checks'],
+  ])('%s', (check, text) => expect(about(check)).toEqual([expect.stringContaining(`healthchecks[0].${text}`)]))
 
   test('all problems of a file are reported in one run', () => {
     const text = file(['name: x, tcp: "a:0"', 'name: y, file: y', 'name: x, file: /z'], '[{ healthcheck: xx }]')

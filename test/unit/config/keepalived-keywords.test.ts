@@ -109,277 +109,162 @@ const SCRIPT = {
   unsafe: 'run',
 }
 
-/** Keyword, tested line, path of the result, and expected value. */
-const CARRIED: readonly (readonly [Block, string, string, string, unknown])[] = [
+const C = 'vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\n'
+const tracks = (healthcheck: string, weight: number, reverse = false) => [{ healthcheck, weight, reverse }]
+
+/** Tested line, path of the result, and expected value. The keyword is the first word of the line, unless it is given. */
+const CARRIED: readonly (readonly [Block, line: string, path?: string, expected?: unknown, keyword?: string])[] = [
+  ['file', `${C}}`, 'virtualRouters.C.vrid', 3],
+  ['file', `vrrp_sync_group H {\ngroup {\nC\n}\n}\n${C}}`, 'syncGroups.H.members', ['C']],
+  ['file', `${C}track_script {\ns1\n}\n}`, 'healthchecks.s1.spec.probe.argv', ['/bin/true', 'one'], 'vrrp_script'],
   [
     'file',
-    'vrrp_instance',
-    'vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\n}',
-    'virtualRouters.C.vrid',
-    3,
-  ],
-  [
-    'file',
-    'vrrp_sync_group',
-    'vrrp_sync_group H {\ngroup {\nC\n}\n}\nvrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\n}',
-    'syncGroups.H.members',
-    ['C'],
-  ],
-  [
-    'file',
-    'vrrp_script',
-    'vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\ntrack_script {\ns1\n}\n}',
-    'healthchecks.s1.spec.probe.argv',
-    ['/bin/true', 'one'],
-  ],
-  [
-    'file',
-    'track_file',
-    'vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\ntrack_file {\nf1\n}\n}',
+    `${C}track_file {\nf1\n}\n}`,
     'healthchecks.f1.spec.probe',
     { kind: 'file', path: '/f1', content: 'weight' },
+    'track_file',
   ],
   [
     'file',
-    'vrrp_track_file',
-    'vrrp_track_file old {\nfile /old\n}\nvrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\ntrack_file {\nold weight 2\n}\n}',
+    `vrrp_track_file old {\nfile /old\n}\n${C}track_file {\nold weight 2\n}\n}`,
     'virtualRouters.C.track',
-    [{ healthcheck: 'old', weight: 2, reverse: false }],
+    tracks('old', 2),
   ],
-  [
-    'file',
-    'vrrp_track_process',
-    'vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\ntrack_process {\np1\n}\n}',
-    'virtualRouters.C.track',
-    [{ healthcheck: 'p1', weight: 0, reverse: false }],
-  ],
-  [
-    'file',
-    'garp_group',
-    'garp_group {\ninterfaces {\neth0 eth5\n}\ngarp_interval 0.5\n}',
-    `${A}.announce.spacing`,
-    500,
-  ],
-  ['file', 'global_defs', 'global_defs {\nvrrp_version 3\n}', `${A}.version`, 3],
+  ['file', `${C}track_process {\np1\n}\n}`, 'virtualRouters.C.track', tracks('p1', 0), 'vrrp_track_process'],
+  ['file', 'garp_group {\ninterfaces {\neth0 eth5\n}\ngarp_interval 0.5\n}', `${A}.announce.spacing`, 500],
+  ['file', 'global_defs {\nvrrp_version 3\n}', `${A}.version`, 3],
 
-  ['global_defs', 'script_user', 'script_user nobody', '', undefined],
-  ['global_defs', 'enable_script_security', 'enable_script_security', '', undefined],
-  ['global_defs', 'vrrp_version', 'vrrp_version 3', `${A}.version`, 3],
-  ['global_defs', 'vrrp_garp_master_delay', 'vrrp_garp_master_delay 10', `${A}.announce.at`, [0, 10_000]],
-  ['global_defs', 'vrrp_garp_master_repeat', 'vrrp_garp_master_repeat 2', `${A}.announce.copies`, 2],
-  ['global_defs', 'vrrp_garp_master_refresh', 'vrrp_garp_master_refresh 60', `${A}.announce.refresh`, 60_000],
-  [
-    'global_defs',
-    'vrrp_garp_master_refresh_repeat',
-    'vrrp_garp_master_refresh_repeat 2',
-    `${A}.announce.refreshCopies`,
-    2,
-  ],
-  [
-    'global_defs',
-    'vrrp_garp_lower_prio_delay',
-    'vrrp_garp_lower_prio_delay 7',
-    `${A}.announce.onRival`,
-    { copies: 5, delay: 7000 },
-  ],
-  [
-    'global_defs',
-    'vrrp_garp_lower_prio_repeat',
-    'vrrp_garp_lower_prio_repeat 0',
-    `${A}.announce.onRival`,
-    { copies: 0, delay: 5000 },
-  ],
-  ['global_defs', 'vrrp_garp_interval', 'vrrp_garp_interval 0.001', `${A}.announce.spacing`, 1],
-  ['global_defs', 'vrrp_gna_interval', 'vrrp_gna_interval 0.002', `${A}.announce.spacingNa`, 2],
-  ['global_defs', 'vrrp_min_garp', 'vrrp_min_garp', `${A}.announce.at`, [0]],
-  ['global_defs', 'vrrp_lower_prio_no_advert', 'vrrp_lower_prio_no_advert', `${A}.assertOnLower`, false],
-  ['global_defs', 'vrrp_higher_prio_send_advert', 'vrrp_higher_prio_send_advert off', `${A}.lastAdvertisement`, false],
-  ['global_defs', 'vrrp_check_unicast_src', 'vrrp_check_unicast_src', `${A}.onlyListedPeers`, true],
-  ['global_defs', 'default_interface', 'default_interface eth7', '', undefined],
+  ['global_defs', 'script_user nobody'],
+  ['global_defs', 'enable_script_security'],
+  ['global_defs', 'vrrp_version 3', `${A}.version`, 3],
+  ['global_defs', 'vrrp_garp_master_delay 10', `${A}.announce.at`, [0, 10_000]],
+  ['global_defs', 'vrrp_garp_master_repeat 2', `${A}.announce.copies`, 2],
+  ['global_defs', 'vrrp_garp_master_refresh 60', `${A}.announce.refresh`, 60_000],
+  ['global_defs', 'vrrp_garp_master_refresh_repeat 2', `${A}.announce.refreshCopies`, 2],
+  ['global_defs', 'vrrp_garp_lower_prio_delay 7', `${A}.announce.onRival`, { copies: 5, delay: 7000 }],
+  ['global_defs', 'vrrp_garp_lower_prio_repeat 0', `${A}.announce.onRival`, { copies: 0, delay: 5000 }],
+  ['global_defs', 'vrrp_garp_interval 0.001', `${A}.announce.spacing`, 1],
+  ['global_defs', 'vrrp_gna_interval 0.002', `${A}.announce.spacingNa`, 2],
+  ['global_defs', 'vrrp_min_garp', `${A}.announce.at`, [0]],
+  ['global_defs', 'vrrp_lower_prio_no_advert', `${A}.assertOnLower`, false],
+  ['global_defs', 'vrrp_higher_prio_send_advert off', `${A}.lastAdvertisement`, false],
+  ['global_defs', 'vrrp_check_unicast_src', `${A}.onlyListedPeers`, true],
+  ['global_defs', 'default_interface eth7'],
 
-  ['vrrp_instance', 'state', 'state MASTER', `${A}.startAs`, 'active'],
-  ['vrrp_instance', 'interface', 'interface eth3', `${A}.interface`, 'eth3'],
-  ['vrrp_instance', 'virtual_router_id', 'virtual_router_id 77', `${A}.vrid`, 77],
-  ['vrrp_instance', 'version', 'version 3', `${A}.version`, 3],
-  ['vrrp_instance', 'native_ipv6', 'native_ipv6', '', undefined],
-  ['vrrp_instance', 'priority', 'priority 42', `${A}.priority`, 42],
-  ['vrrp_instance', 'advert_int', 'advert_int 3', `${A}.advertisementInterval`, 3000],
+  ['vrrp_instance', 'state MASTER', `${A}.startAs`, 'active'],
+  ['vrrp_instance', 'interface eth3', `${A}.interface`, 'eth3'],
+  ['vrrp_instance', 'virtual_router_id 77', `${A}.vrid`, 77],
+  ['vrrp_instance', 'version 3', `${A}.version`, 3],
+  ['vrrp_instance', 'native_ipv6'],
+  ['vrrp_instance', 'priority 42', `${A}.priority`, 42],
+  ['vrrp_instance', 'advert_int 3', `${A}.advertisementInterval`, 3000],
   [
     'vrrp_instance',
-    'authentication',
     'authentication {\nauth_type PASS\nauth_pass abc\n}',
     `${A}.authentication`,
     { type: 'simple', password: 'abc' },
   ],
-  ['vrrp_instance', 'virtual_ipaddress', 'virtual_ipaddress {\n10.0.0.10\n}', `${A}.addresses.1.address`, '10.0.0.10'],
+  ['vrrp_instance', 'virtual_ipaddress {\n10.0.0.10\n}', `${A}.addresses.1.address`, '10.0.0.10'],
+  ['vrrp_instance', 'virtual_ipaddress_excluded {\nfd00::9/64\n}', `${A}.excludedAddresses.0.address`, 'fd00::9'],
   [
     'vrrp_instance',
-    'virtual_ipaddress_excluded',
-    'virtual_ipaddress_excluded {\nfd00::9/64\n}',
-    `${A}.excludedAddresses.0.address`,
-    'fd00::9',
-  ],
-  [
-    'vrrp_instance',
-    'unicast_src_ip',
     'unicast_src_ip 10.0.0.1\nunicast_peer {\n10.0.0.2\n}',
     `${A}.transport.unicast.source`,
     '10.0.0.1',
   ],
   [
     'vrrp_instance',
-    'unicast_peer',
     'unicast_peer {\n10.0.0.2 min_ttl 9 max_ttl 20\n}',
     `${A}.transport.unicast.peers`,
     [{ address: '10.0.0.2', priority: undefined, minTtl: 9, maxTtl: 20 }],
   ],
-  ['vrrp_instance', 'unicast_ttl', 'unicast_ttl 9\nunicast_peer {\n10.0.0.2\n}', `${A}.transport.unicast.ttl`, 9],
-  ['vrrp_instance', 'mcast_src_ip', 'mcast_src_ip 10.0.0.7', `${A}.transport.multicast.source`, '10.0.0.7'],
-  ['vrrp_instance', 'check_unicast_src', 'check_unicast_src', `${A}.onlyListedPeers`, true],
+  ['vrrp_instance', 'unicast_ttl 9\nunicast_peer {\n10.0.0.2\n}', `${A}.transport.unicast.ttl`, 9],
+  ['vrrp_instance', 'mcast_src_ip 10.0.0.7', `${A}.transport.multicast.source`, '10.0.0.7'],
+  ['vrrp_instance', 'check_unicast_src', `${A}.onlyListedPeers`, true],
   [
     'vrrp_instance',
-    'unicast_fault_no_peer',
     'unicast_fault_no_peer\nunicast_src_ip 10.0.0.1',
     `${A}.fault`,
     `${FILE}:27: there are no unicast peers, and "unicast_fault_no_peer" is set`,
   ],
-  ['vrrp_instance', 'preempt', 'nopreempt\npreempt', `${A}.preempt`, true],
-  ['vrrp_instance', 'nopreempt', 'nopreempt', `${A}.preempt`, false],
-  ['vrrp_instance', 'preempt_delay', 'preempt_delay 4.5', `${A}.preemptDelay`, 4500],
-  ['vrrp_instance', 'garp_master_delay', 'garp_master_delay 0', `${A}.announce.at`, [0]],
-  ['vrrp_instance', 'garp_master_repeat', 'garp_master_repeat 0', `${A}.announce.copies`, 1],
-  ['vrrp_instance', 'garp_master_refresh', 'garp_master_refresh 30', `${A}.announce.refresh`, 30_000],
-  ['vrrp_instance', 'garp_master_refresh_repeat', 'garp_master_refresh_repeat 3', `${A}.announce.refreshCopies`, 3],
-  [
-    'vrrp_instance',
-    'garp_lower_prio_delay',
-    'garp_lower_prio_delay 1',
-    `${A}.announce.onRival`,
-    { copies: 5, delay: 1000 },
-  ],
-  [
-    'vrrp_instance',
-    'garp_lower_prio_repeat',
-    'garp_lower_prio_repeat 2',
-    `${A}.announce.onRival`,
-    { copies: 2, delay: 5000 },
-  ],
-  ['vrrp_instance', 'lower_prio_no_advert', 'lower_prio_no_advert true', `${A}.assertOnLower`, false],
-  ['vrrp_instance', 'higher_prio_send_advert', 'higher_prio_send_advert', `${A}.lastAdvertisement`, true],
-  ['vrrp_instance', 'v3_checksum_as_v2', 'v3_checksum_as_v2', `${A}.checksum`, 'message-only'],
-  [
-    'vrrp_instance',
-    'track_script',
-    'track_script {\ns1 weight 5 reverse\n}',
-    `${A}.track`,
-    [{ healthcheck: 's1', weight: 5, reverse: true }],
-  ],
-  [
-    'vrrp_instance',
-    'track_file',
-    'track_file {\nf1 weight 254\n}',
-    `${A}.track`,
-    [{ healthcheck: 'f1', weight: 254, reverse: false }],
-  ],
-  [
-    'vrrp_instance',
-    'track_process',
-    'track_process {\np1\n}',
-    `${A}.track`,
-    [{ healthcheck: 'p1', weight: 0, reverse: false }],
-  ],
-  [
-    'vrrp_instance',
-    'track_interface',
-    'track_interface {\neth9 weight -20\n}',
-    `${A}.track`,
-    [{ interface: 'eth9', weight: -20 }],
-  ],
-  ['vrrp_instance', 'notify_master', 'notify_master "/bin/true x" nobody', `${A}.notify.active`, ['/bin/true', 'x']],
-  ['vrrp_instance', 'notify_backup', 'notify_backup "/bin/true x"', `${A}.notify.backup`, ['/bin/true', 'x']],
-  ['vrrp_instance', 'notify_fault', 'notify_fault true', `${A}.notify.fault`, ['/bin/true']],
-  ['vrrp_instance', 'notify_stop', 'notify_stop \'/bin/true "a b"\'', `${A}.notify.stop`, ['/bin/true', 'a b']],
-  ['vrrp_instance', 'notify', 'notify /bin/true', `${A}.notify.change`, ['/bin/true']],
+  ['vrrp_instance', 'nopreempt\npreempt', `${A}.preempt`, true, 'preempt'],
+  ['vrrp_instance', 'nopreempt', `${A}.preempt`, false],
+  ['vrrp_instance', 'preempt_delay 4.5', `${A}.preemptDelay`, 4500],
+  ['vrrp_instance', 'garp_master_delay 0', `${A}.announce.at`, [0]],
+  ['vrrp_instance', 'garp_master_repeat 0', `${A}.announce.copies`, 1],
+  ['vrrp_instance', 'garp_master_refresh 30', `${A}.announce.refresh`, 30_000],
+  ['vrrp_instance', 'garp_master_refresh_repeat 3', `${A}.announce.refreshCopies`, 3],
+  ['vrrp_instance', 'garp_lower_prio_delay 1', `${A}.announce.onRival`, { copies: 5, delay: 1000 }],
+  ['vrrp_instance', 'garp_lower_prio_repeat 2', `${A}.announce.onRival`, { copies: 2, delay: 5000 }],
+  ['vrrp_instance', 'lower_prio_no_advert true', `${A}.assertOnLower`, false],
+  ['vrrp_instance', 'higher_prio_send_advert', `${A}.lastAdvertisement`, true],
+  ['vrrp_instance', 'v3_checksum_as_v2', `${A}.checksum`, 'message-only'],
+  ['vrrp_instance', 'track_script {\ns1 weight 5 reverse\n}', `${A}.track`, tracks('s1', 5, true)],
+  ['vrrp_instance', 'track_file {\nf1 weight 254\n}', `${A}.track`, tracks('f1', 254)],
+  ['vrrp_instance', 'track_process {\np1\n}', `${A}.track`, tracks('p1', 0)],
+  ['vrrp_instance', 'track_interface {\neth9 weight -20\n}', `${A}.track`, [{ interface: 'eth9', weight: -20 }]],
+  ['vrrp_instance', 'notify_master "/bin/true x" nobody', `${A}.notify.active`, ['/bin/true', 'x']],
+  ['vrrp_instance', 'notify_backup "/bin/true x"', `${A}.notify.backup`, ['/bin/true', 'x']],
+  ['vrrp_instance', 'notify_fault true', `${A}.notify.fault`, ['/bin/true']],
+  ['vrrp_instance', 'notify_stop \'/bin/true "a b"\'', `${A}.notify.stop`, ['/bin/true', 'a b']],
+  ['vrrp_instance', 'notify /bin/true', `${A}.notify.change`, ['/bin/true']],
 
-  ['authentication', 'auth_type', 'auth_type PASS\nauth_pass abc', `${A}.authentication.type`, 'simple'],
-  ['authentication', 'auth_pass', 'auth_pass secret99\nauth_type PASS', `${A}.authentication.password`, 'secret99'],
+  ['authentication', 'auth_type PASS\nauth_pass abc', `${A}.authentication.type`, 'simple'],
+  ['authentication', 'auth_pass secret99\nauth_type PASS', `${A}.authentication.password`, 'secret99'],
 
-  ['vrrp_sync_group', 'group', 'group {\nA\n}', 'syncGroups.G.members', ['A', 'B', 'A']],
-  [
-    'vrrp_sync_group',
-    'track_script',
-    'track_script {\ns1\n}',
-    'syncGroups.G.track',
-    [{ healthcheck: 's1', weight: 0, reverse: false }],
-  ],
-  [
-    'vrrp_sync_group',
-    'track_file',
-    'track_file {\nf1\n}',
-    'syncGroups.G.track',
-    [{ healthcheck: 'f1', weight: 1, reverse: false }],
-  ],
-  [
-    'vrrp_sync_group',
-    'track_process',
-    'track_process {\np1 weight 0\n}',
-    'syncGroups.G.track',
-    [{ healthcheck: 'p1', weight: 0, reverse: false }],
-  ],
-  [
-    'vrrp_sync_group',
-    'track_interface',
-    'track_interface {\neth9\n}',
-    'syncGroups.G.track',
-    [{ interface: 'eth9', weight: 0 }],
-  ],
-  ['vrrp_sync_group', 'notify_master', 'notify_master /bin/true', 'syncGroups.G.notify.active', ['/bin/true']],
-  ['vrrp_sync_group', 'notify_backup', 'notify_backup /bin/true', 'syncGroups.G.notify.backup', ['/bin/true']],
-  ['vrrp_sync_group', 'notify_fault', 'notify_fault /bin/true', 'syncGroups.G.notify.fault', ['/bin/true']],
-  ['vrrp_sync_group', 'notify_stop', 'notify_stop /bin/true', 'syncGroups.G.notify.stop', ['/bin/true']],
-  ['vrrp_sync_group', 'notify', 'notify /bin/true', 'syncGroups.G.notify.change', ['/bin/true']],
+  ['vrrp_sync_group', 'group {\nA\n}', 'syncGroups.G.members', ['A', 'B', 'A']],
+  ['vrrp_sync_group', 'track_script {\ns1\n}', 'syncGroups.G.track', tracks('s1', 0)],
+  ['vrrp_sync_group', 'track_file {\nf1\n}', 'syncGroups.G.track', tracks('f1', 1)],
+  ['vrrp_sync_group', 'track_process {\np1 weight 0\n}', 'syncGroups.G.track', tracks('p1', 0)],
+  ['vrrp_sync_group', 'track_interface {\neth9\n}', 'syncGroups.G.track', [{ interface: 'eth9', weight: 0 }]],
+  ['vrrp_sync_group', 'notify_master /bin/true', 'syncGroups.G.notify.active', ['/bin/true']],
+  ['vrrp_sync_group', 'notify_backup /bin/true', 'syncGroups.G.notify.backup', ['/bin/true']],
+  ['vrrp_sync_group', 'notify_fault /bin/true', 'syncGroups.G.notify.fault', ['/bin/true']],
+  ['vrrp_sync_group', 'notify_stop /bin/true', 'syncGroups.G.notify.stop', ['/bin/true']],
+  ['vrrp_sync_group', 'notify /bin/true', 'syncGroups.G.notify.change', ['/bin/true']],
 
-  ['vrrp_script', 'script', 'script "/bin/true x"', `${S}.probe`, SCRIPT],
-  ['vrrp_script', 'interval', 'interval 2', `${S}.cadence`, { interval: 2000, fastInterval: 2000, jitter: 0 }],
-  ['vrrp_script', 'timeout', 'timeout 3', `${S}.timeout`, 3000],
-  ['vrrp_script', 'weight', 'weight -2 reverse', `${A}.track`, [{ healthcheck: 's2', weight: -2, reverse: true }]],
-  ['vrrp_script', 'rise', 'rise 3', `${S}.rule.rise`, 3],
-  ['vrrp_script', 'fall', 'fall 4', `${S}.rule.fall`, 4],
-  ['vrrp_script', 'user', 'user nobody', `${S}.probe.user`, 'nobody'],
-  ['vrrp_script', 'init_fail', 'init_fail', `${S}.rule.initial`, 'down'],
-  ['track_file', 'file', 'file /other', `${F}.probe`, { kind: 'file', path: '/other', content: 'weight' }],
-  ['track_file', 'weight', 'weight 3 reverse', `${A}.track`, [{ healthcheck: 'f2', weight: 3, reverse: true }]],
-  [
-    'vrrp_track_process',
-    'process',
-    'process /usr/sbin/nginx',
-    `${P}.probe`,
-    { kind: 'process', name: 'nginx', count: 1 },
-  ],
-  ['vrrp_track_process', 'weight', 'weight -254', `${A}.track`, [{ healthcheck: 'p2', weight: -254, reverse: false }]],
-  ['vrrp_track_process', 'quorum', 'quorum 2', `${P}.probe.count`, 2],
-  ['vrrp_track_process', 'fork_delay', 'fork_delay 2', `${P}.rule.rise`, 3],
-  ['vrrp_track_process', 'terminate_delay', 'terminate_delay 0.5', `${P}.rule.fall`, 2],
-  ['vrrp_track_process', 'delay', 'delay 1', `${P}.rule.rise`, 2],
-  ['garp_group', 'garp_interval', 'garp_interval 0.25', `${A}.announce.spacing`, 250],
-  ['garp_group', 'gna_interval', 'gna_interval 0.25', `${A}.announce.spacingNa`, 250],
-  ['garp_group', 'interface', 'garp_interval 1', `${A}.announce.spacing`, 1000],
-  ['garp_group', 'interfaces', 'interfaces {\neth0\n}\ngarp_interval 1', `${A}.announce.spacing`, 1000],
+  ['vrrp_script', 'script "/bin/true x"', `${S}.probe`, SCRIPT],
+  ['vrrp_script', 'interval 2', `${S}.cadence`, { interval: 2000, fastInterval: 2000, jitter: 0 }],
+  ['vrrp_script', 'timeout 3', `${S}.timeout`, 3000],
+  ['vrrp_script', 'weight -2 reverse', `${A}.track`, tracks('s2', -2, true)],
+  ['vrrp_script', 'rise 3', `${S}.rule.rise`, 3],
+  ['vrrp_script', 'fall 4', `${S}.rule.fall`, 4],
+  ['vrrp_script', 'user nobody', `${S}.probe.user`, 'nobody'],
+  ['vrrp_script', 'init_fail', `${S}.rule.initial`, 'down'],
+
+  ['track_file', 'file /other', `${F}.probe`, { kind: 'file', path: '/other', content: 'weight' }],
+  ['track_file', 'weight 3 reverse', `${A}.track`, tracks('f2', 3, true)],
+
+  ['vrrp_track_process', 'process /usr/sbin/nginx', `${P}.probe`, { kind: 'process', name: 'nginx', count: 1 }],
+  ['vrrp_track_process', 'weight -254', `${A}.track`, tracks('p2', -254)],
+  ['vrrp_track_process', 'quorum 2', `${P}.probe.count`, 2],
+  ['vrrp_track_process', 'fork_delay 2', `${P}.rule.rise`, 3],
+  ['vrrp_track_process', 'terminate_delay 0.5', `${P}.rule.fall`, 2],
+  ['vrrp_track_process', 'delay 1', `${P}.rule.rise`, 2],
+
+  ['garp_group', 'garp_interval 0.25', `${A}.announce.spacing`, 250],
+  ['garp_group', 'gna_interval 0.25', `${A}.announce.spacingNa`, 250],
+  ['garp_group', 'garp_interval 1', `${A}.announce.spacing`, 1000, 'interface'],
+  ['garp_group', 'interfaces {\neth0\n}\ngarp_interval 1', `${A}.announce.spacing`, 1000],
 ]
+
+const keywordOf = ([, line, , , keyword = /^\w+/.exec(line)?.[0] ?? '']: (typeof CARRIED)[number]) => keyword
 
 /** Keywords that need others to have a result, or that make no difference here; they are tested below. */
 const ELSEWHERE = ['script_user', 'enable_script_security', 'default_interface', 'native_ipv6']
 
 describe('carried over', () => {
   test('every keyword that is carried over has a row in this file', () => {
-    const rows = new Set(CARRIED.map(([block, name]) => `${block}.${name}`))
+    const rows = new Set(CARRIED.map((row) => `${row[0]}.${keywordOf(row)}`))
     const missing = KEYWORDS.filter(
       ({ handling, block, name }) => handling === 'carried' && !rows.has(`${block}.${name}`),
     )
     expect(missing).toEqual([])
   })
 
-  test.each(CARRIED.filter(([, name]) => !ELSEWHERE.includes(name)))('%s: %s', (block, name, line, path, expected) => {
+  const rows = CARRIED.map((row) => [row[0], keywordOf(row), row] as const)
+  test.each(rows.filter(([, name]) => !ELSEWHERE.includes(name)))('%s: %s', (block, name, row) => {
+    const [, line, path = '', expected] = row
     // The members of a group are one list. A name in it twice is a mistake that YAML refuses as well.
     if (block === 'vrrp_sync_group' && name === 'group') {
       expect(read(fileWith(block, line))).toHaveProperty('problems')
@@ -393,8 +278,7 @@ describe('carried over', () => {
   })
 
   test('script_user is the user of scripts and notify programs without one', () => {
-    const text =
-      'vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\ntrack_script {\ns1\n}\nnotify /bin/true\n}\n'
+    const text = `${C}track_script {\ns1\n}\nnotify /bin/true\n}\n`
     const { config: found } = config(
       read(
         `global_defs {\nscript_user nobody\nenable_script_security\n}\n${text}${REST.replace(/TRACK_\w+|INSTANCE|GROUP/g, '')}`,
@@ -417,7 +301,7 @@ describe('carried over', () => {
       const own = user === '' ? '' : `user ${user}\n`
       const text = `global_defs {\n${global}\n}
 vrrp_script s {\nscript "/bin/true"\n${own}}
-vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\ntrack_script {\ns\n}
+${C}track_script {\ns\n}
 notify /bin/true ${user}\n}\n`
       const { config: found } = config(read(text))
       expect(at(found, 'healthchecks.s.spec.probe.capabilities')).toBe(script)
@@ -437,7 +321,7 @@ notify /bin/true ${user}\n}\n`
     const own = user === '' ? '' : `user ${user}\n`
     const text = `global_defs {\n${global}\n}
 vrrp_script s {\nscript "/bin/true"\n${own}}
-vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\ntrack_script {\ns\n}
+${C}track_script {\ns\n}
 notify /bin/true ${user}\n}
 vrrp_sync_group G {\ngroup {\nC\n}\nnotify /bin/true ${user}\n}\n`
     const { config: found } = config(read(text))
