@@ -41,7 +41,7 @@
  *       @24 u8  family (4 or 6); @25 u8 VRID; @26 u16 zero
  *       @28 u64 period     ns
  *       @36 u64 first      time of the first round, CLOCK_MONOTONIC in ns
- *       @44 u64 zero
+ *       @44 u64 advance    ns by which the rounds move towards an earlier time, each by at most a 50th of the period
  *       @52 16 bytes source of this router's own packets (IPv4 in the first 4)
  *   then per record, in the order of sending:
  *       @0 u8 kind: 1 = packet, 2 = Ethernet frame; @1 u8 zero; @2 u16 every.

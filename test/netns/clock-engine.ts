@@ -23,6 +23,8 @@ export type ClockEngineOrder = {
     readonly vrid?: number
     /** Time until the first round; absent = one interval. */
     readonly after?: number
+    /** Milliseconds by which the rounds come earlier in the end; absent = 0. */
+    readonly advance?: number
     /** Removed by the cleanup plan. */
     readonly vip?: string
     readonly grace?: number
@@ -161,6 +163,7 @@ function order(wanted: NonNullable<ClockEngineOrder['clock']>): void {
     {
       ...{ slot, unit, family, vrid, interfaceIndex: index, source: SOURCES[family], period: millis(wanted.interval) },
       first: millis(sentAt + (wanted.after ?? wanted.interval)),
+      advance: millis(wanted.advance ?? 0),
       records: [...frame, { datagram: { destination: GROUPS[family], bytes: packet(100) } }],
     },
     generation,

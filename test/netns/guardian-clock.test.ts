@@ -112,6 +112,18 @@ describeNetns("the guardian's clock", () => {
     },
   )
 
+  test('an order with an advance comes earlier in steps of a 50th of its interval, and then keeps its times', async () => {
+    const node = await start()
+    const { now } = await order(node, 200, { advance: 10 })
+    const frames = await framesOf(node, 12)
+    const early = frames.map(({ at }, i) => Number(now) + 200 * (i + 1) - at)
+    console.log(`ms before the times without an advance: ${early.map((ms) => ms.toFixed(2)).join(' ')}`)
+    for (const [i, ms] of early.entries())
+      expect(ms, `ms by which frame ${i} is early`).toBeLessThan(Math.min(4 * i, 10) + 1)
+    // A late thread makes frames late. One punctual frame of the last eight shows the times of the rounds.
+    expect(longest(early.slice(4)), 'ms by which the rounds are early in the end').toBeGreaterThan(9)
+  })
+
   test('a question goes out in front of each third advertisement', async () => {
     const node = await start()
     await order(node, 20, { questionEvery: 3 })
@@ -445,6 +457,13 @@ describeNetns("the guardian's clock", () => {
         'its first round is out of range',
         clock(
           body((bytes) => bytes.fill(0xff, 24, 32)),
+          packet,
+        ),
+      ],
+      [
+        'its advance is longer than its period',
+        clock(
+          body((bytes) => bytes.writeBigUInt64LE(50_000_001n, 32)),
           packet,
         ),
       ],

@@ -50,13 +50,14 @@ static const char *check_records(const unsigned char *bytes, size_t size, uint32
 /* Checks the fields before the records. */
 static const char *check_head(const unsigned char *bytes, size_t size) {
   if (size < ORDER_SIZE) return "it is shorter than its header";
-  if (u32_at(bytes + 8) != 0 || u16_at(bytes + 26) != 0 || u64_at(bytes + 44) != 0) return "a zero is missing";
+  if (u32_at(bytes + 8) != 0 || u16_at(bytes + 26) != 0) return "a zero is missing";
   if (u32_at(bytes + 12) == 0 || u32_at(bytes + 12) > WORD_GENERATIONS) return "its generation is out of range";
   if (u32_at(bytes + 16) >= UNITS) return "its unit is out of range";
   if (u32_at(bytes + 20) == 0 || u32_at(bytes + 20) > INT32_MAX) return "its interface is out of range";
   if (bytes[24] != 4 && bytes[24] != 6) return "its family is neither 4 nor 6";
   if (u64_at(bytes + 28) < PERIOD_MIN || u64_at(bytes + 28) > PERIOD_MAX) return "its period is out of range";
-  return u64_at(bytes + 36) > TIME_MAX ? "its first round is out of range" : NULL;
+  if (u64_at(bytes + 36) > TIME_MAX) return "its first round is out of range";
+  return u64_at(bytes + 44) > u64_at(bytes + 28) ? "its advance is longer than its period" : NULL;
 }
 
 static void read_head(struct order *order, const unsigned char *bytes) {
@@ -67,6 +68,7 @@ static void read_head(struct order *order, const unsigned char *bytes) {
   order->vrid = bytes[25];
   order->period = u64_at(bytes + 28);
   order->planned = order->wake_at = u64_at(bytes + 36);
+  order->advance = u64_at(bytes + 44);
   memcpy(order->source, bytes + 52, sizeof order->source);
   order->records = u32_at(bytes + 4);
 }

@@ -25,6 +25,7 @@ struct order {
   uint32_t interface;
   uint64_t period; /* ns, as every time below */
   uint64_t planned; /* the next round */
+  uint64_t advance; /* by which later rounds are still to be moved to an earlier time */
   uint64_t wake_at; /* `planned`, or later after a round that could not take place */
   uint64_t arrived; /* when the clock thread took the order */
   uint64_t listens; /* since when packets of other routers are read for this slot */

@@ -90,6 +90,11 @@ export type ClockOrder = {
   readonly period: Millis
   /** Time at which the clock sends the first round of this order. */
   readonly first: Millis
+  /**
+   * Milliseconds by which the rounds of this order move towards an earlier time, each round by at most a 50th of the
+   * period. Then rounds of many routers share a wake-up.
+   */
+  readonly advance: Millis
   /** Time of the last advertisement that the engine has sent. */
   readonly sentAt: Millis
   /** Frames of a round, in the order of sending. */

@@ -69,6 +69,7 @@ export function clockMessage(order: Omit<ClockOrder, 'sentAt'>, generation: numb
   out.setUint8(25, order.vrid)
   out.setBigUint64(28, BigInt(Math.round(order.period * NS_PER_MS)), true)
   out.setBigUint64(36, BigInt(Math.round(order.first * NS_PER_MS)), true)
+  out.setBigUint64(44, BigInt(Math.floor(order.advance * NS_PER_MS)), true)
   const bytes = new Uint8Array(out.buffer)
   bytes.set(addressBytes(order.source), 52)
   let at = ORDER

@@ -20,6 +20,7 @@ const ORDER: ClockOrder = {
   source: address('192.0.2.1'),
   period: millis(10.5),
   first: millis(4_294_967.296),
+  advance: millis(0.65625),
   sentAt: millis(4_294_000),
   records: [],
 }
@@ -43,7 +44,8 @@ test('an order with a frame and a datagram keeps their sequence, and pads both t
       '09080700 05040000 07000000', // generation, unit, interface
       '04 33 0000', // IPv4, VRID 51
       'a037a00000000000', // 10 500 000 ns
-      '00000000e8030000 0000000000000000', // the first round at 1000 * 2^32 ns
+      '00000000e8030000', // the first round at 1000 * 2^32 ns
+      '7a030a0000000000', // up to 656 250 ns earlier
       'c0000201000000000000000000000000',
       '02 00 0201 0f000000 0102030405060708090a0b0c 0806 ff 00',
       '01 00 0100 04 03 0000 07000000 c0000201000000000000000000000000 e0000012000000000000000000000000',

@@ -11,7 +11,7 @@ import { keptTape } from '../../support/recordings.ts'
 
 const ORDER: ClockOrder = {
   ...{ slot: 1, unit: 0, family: 'ipv4', vrid: 51, interfaceIndex: 2, source: address('192.0.2.1') },
-  ...{ period: millis(100), first: millis(1_000), sentAt: millis(900) },
+  ...{ period: millis(100), first: millis(1_000), advance: millis(2), sentAt: millis(900) },
   records: [
     { frame: Uint8Array.of(1, 2) },
     { datagram: { destination: address('224.0.0.18'), bytes: Uint8Array.of(3) } },
