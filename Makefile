@@ -58,7 +58,7 @@ check: ## format, lint, types, architecture
 docs: ## write the parts of docs/ and of bin/holdfast that are made from the code
 	@scripts/setup.sh runtime
 	@node scripts/launcher-flags.mjs
-	@UPDATE_DOCS=1 npx --no-install vitest run test/unit/explain/explain.test.ts test/unit/judge/judge.test.ts test/unit/metrics/metrics.test.ts test/unit/log test/unit/http/published-schemas.test.ts test/unit/support/testing-document.test.ts test/references.test.ts
+	@UPDATE_DOCS=1 npx --no-install vitest run test/unit/explain/explain.test.ts test/unit/judge/judge.test.ts test/unit/metrics/metrics.test.ts test/unit/log test/unit/http/published-schemas.test.ts test/unit/http/page-reasons.test.ts test/unit/support/testing-document.test.ts test/references.test.ts
 
 build: ## leaves bin/holdfast ready to run
 	@scripts/setup.sh runtime

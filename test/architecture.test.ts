@@ -69,7 +69,7 @@ const PLAN: Record<string, Rule> = {
   // What is wrong with a machine, judged from measurements alone (docs/adr/0037).
   doctor: { folders: ['wire', 'vrrp'], ...PURE },
   // The events of several nodes as one story (docs/adr/0039).
-  explain: { folders: ['events'], ...PURE },
+  explain: { folders: ['vrrp', 'events'], ...PURE },
   // The agent beside the engine (docs/adr/0051): decisions alone, and what asks the cluster and does what was decided.
   'cluster/decisions': { folders: ['log', 'wire', 'config'], packages: ['yaml', 'zod'] },
   'cluster/runtime': {
@@ -174,6 +174,8 @@ const NARROW: Record<string, Record<string, readonly string[]>> = {
       'telemetry/snapshot.ts',
     ],
   },
+  // The texts for the codes of reasons, not the protocol.
+  explain: { vrrp: ['reason-text.ts'] },
   keepalived: { daemon: ['health/healthcheck-snapshot.ts', 'telemetry/recorder.ts', 'telemetry/snapshot.ts'] },
   worker: { daemon: ['ports.ts', 'telemetry/chronicle.ts', 'telemetry/report.ts', 'telemetry/snapshot.ts'] },
   // The engine knows what checks say, not how they are run (docs/adr/0025).
@@ -195,7 +197,13 @@ const NARROW: Record<string, Record<string, readonly string[]>> = {
  * Modules of the status page that need no browser: `holdfast status` has the page's sentences (docs/adr/0041). They are the
  * only imports with another ending than `.ts`.
  */
-const SHARED_WITH_PAGE = ['http/page/cluster.js', 'http/page/headline.js', 'http/page/memory.js', 'http/page/words.js']
+const SHARED_WITH_PAGE = [
+  'http/page/cluster.js',
+  'http/page/headline.js',
+  'http/page/memory.js',
+  'http/page/reasons.js',
+  'http/page/words.js',
+]
 
 /**
  * Where keepalived's words are spoken besides its own reader, because those who listen know no others: the dumps that

@@ -4,6 +4,7 @@
  */
 import { checkEffectText } from '../events/check-effect-text.ts'
 import type { EventOf, JournalEvent } from '../events/event.ts'
+import { discardText, reasonText } from '../vrrp/reason-text.ts'
 
 /** Returns the name of the node with this IP address, or the address itself. */
 export type NameOf = (address: string) => string
@@ -88,7 +89,7 @@ function observationText(event: Observation, nameOf: NameOf): string {
     case 'twoActives':
       return activesText(event, nameOf)
     case 'packetsDiscarded':
-      return `discards ${plural(event.count, 'packet', 'packets')} on ${event.interface}, the last of ${nameOf(event.source)}: ${event.reason}`
+      return `discards ${plural(event.count, 'packet', 'packets')} on ${event.interface}, the last of ${nameOf(event.source)}: ${discardText(event.reason)}`
     case 'packetsLost':
       return `the kernel dropped ${plural(event.count, 'packet', 'packets')} on ${event.interface}: the receive queue was full`
   }
@@ -107,45 +108,20 @@ const ANSWER: Readonly<Record<EventOf<'foreignChange'>['answer'], string>> = {
   left: 'not repaired, because it happens too often',
 }
 
-/** Texts of the reasons of a transition, as the end of a sentence. For a fault, the name of the fault is the text. */
-const REASONS: Readonly<Record<string, string>> = {
-  startup: 'started',
-  owner: 'address owner (priority 255)',
-  activeReleased: 'the Active released the VIP (priority 0)',
-  lowerPriorityActive: 'the Active has a lower priority',
-  activeDemoted: 'the Active dropped its priority below ours',
-  higherPriorityHeard: 'heard a higher priority',
-  higherAddressHeard: 'heard the same priority with a higher address',
-  shutdown: 'stops',
-  yield: 'yields',
-  successorHeard: 'heard its successor',
-  noSuccessor: 'no other router took over',
-  faultCleared: 'no fault is left',
-  willExecuted: 'its guardian removed the addresses',
-  stalled: 'it had not run for too long',
-  nobodyElse: 'no other host has the addresses',
-  activeHeard: 'another router is Active',
-  addressClaimed: 'another host has an address',
-  receptionLost: 'advertisements may have been lost meanwhile',
-  linkWasDown: 'the link was down meanwhile',
-}
-
 function transitionText(event: EventOf<'transition'>, nameOf: NameOf): string {
   const { from, group, priority, router, to } = event
   const subject = group === undefined ? router : `${router} (${group})`
-  return `${subject} ${from} → ${to} with priority ${priority}: ${reasonText(event, nameOf)}`
+  return `${subject} ${from} → ${to} with priority ${priority}: ${whyText(event, nameOf)}`
 }
 
-function reasonText({ group, heard, peer, reason }: EventOf<'transition'>, nameOf: NameOf): string {
-  if (reason === 'activeSilent')
-    return heard === undefined
-      ? 'no other router heard'
-      : `the Active is silent: ${nameOf(heard.peer)} has not been heard for ${time(heard.agoMs)}`
+function whyText({ group, heard, peer, reason }: EventOf<'transition'>, nameOf: NameOf): string {
+  if (reason === 'activeSilent' && heard !== undefined)
+    return `the Active is silent: ${nameOf(heard.peer)} has not been heard for ${time(heard.agoMs)}`
   if (reason === 'activeDemoted' && heard !== undefined)
     return `${nameOf(heard.peer)} dropped its priority to ${heard.priority}`
   const follows = reason.startsWith(FOLLOWS) ? reason.slice(FOLLOWS.length) : undefined
-  if (follows !== undefined) return `follows ${follows}${group === undefined ? '' : ` (sync group ${group})`}`
-  return `${REASONS[reason] ?? `fault ${reason}`}${peer === undefined ? '' : ` from ${nameOf(peer)}`}`
+  if (follows !== undefined) return `it follows ${follows}${group === undefined ? '' : ` (sync group ${group})`}`
+  return `${reasonText(reason)}${peer === undefined ? '' : ` (${nameOf(peer)})`}`
 }
 
 /** Prefix of a reason, before the name of the sync group member that caused the transition. */
@@ -202,7 +178,7 @@ function effects(event: EventOf<'checkChanged'>): string {
 }
 
 export const faultText = ({ fault, present, router, words }: EventOf<'faultChanged'>): string =>
-  `${router}: ${present ? 'fault' : 'fault cleared'}: ${fault}${words === undefined ? '' : ` (${words})`}`
+  `${router}: ${present ? 'fault' : 'fault cleared'}: ${fault} (${words ?? reasonText(fault)})`
 
 export const reasonOfFailedReload = ({ by, reason }: EventOf<'reloaded'>): string =>
   by === undefined ? `cannot reload its configuration (${reason})` : `refuses a configuration from ${by} (${reason})`

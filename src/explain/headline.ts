@@ -3,6 +3,7 @@
  * the text for each cause. PURE.
  */
 import type { EventKind, JournalEvent } from '../events/event.ts'
+import { discardText } from '../vrrp/reason-text.ts'
 import type { Cause } from './cause.ts'
 import { eventText, type NameOf, time } from './event-text.ts'
 import type { Incident } from './incident.ts'
@@ -122,9 +123,7 @@ const overAfter = (last: Entry | undefined): string =>
   last?.event.kind === 'twoActives' && !last.event.present ? `; for ${time(last.event.forMs)}` : ''
 
 const untilReady = (after: number | undefined): string =>
-  after === undefined
-    ? ': no address to send from is ready'
-    : `: an address to send from was ready after ${time(after)}`
+  after === undefined ? '; it still has none' : `; one was ready after ${time(after)}`
 
 /** Returns the VIPs that a crashed run of the daemon held when it ended. */
 function heldThen({ event, node }: Entry): string {
@@ -188,7 +187,7 @@ const WHY: Readonly<Record<Cause, (moved: Moved) => string>> = {
   lossy: ({ from, to }) =>
     `advertisements of ${from} were lost on the way to ${to}, although ${from} was Active all the time: the network between them loses packets`,
   discarded: ({ to, event }) =>
-    `${to} discards the advertisements of another router${event?.kind === 'packetsDiscarded' ? ` (${event.reason})` : ''}`,
+    `${to} discards the advertisements of another router${event?.kind === 'packetsDiscarded' ? `: ${discardText(event.reason)}` : ''}`,
   carrierLost: ({ from }) => `${from} lost its link`,
   interfaceGone: ({ from }) => `the interface of ${from} was removed`,
   networkMoved: ({ from, event }) =>

@@ -25,9 +25,12 @@ describeNetns('a node that starts beside a healthy Active', () => {
       for (let i = 1; i <= STARTS; i++) {
         const started = nodeOf(1, 200)
         const place = (words: string) => started.records.findIndex(({ msg }) => msg.includes(words))
-        const takeover = () => place('Backup → Active: lowerPriorityActive') >= 0
+        const takeover = () => place('Backup → Active: the previous Active had a lower priority') >= 0
         await eventually('r1 to take over', takeover, { sight: last(started), within: 15_000 })
-        const [loaded, took] = [place('Loaded and rehearsed'), place('Backup → Active: lowerPriorityActive')]
+        const [loaded, took] = [
+          place('Loaded and rehearsed'),
+          place('Backup → Active: the previous Active had a lower priority'),
+        ]
         expect(loaded, `start ${i}: position of the log record about the loaded code`).toBeGreaterThanOrEqual(0)
         expect(
           loaded,

@@ -225,7 +225,8 @@ describeNetns('holdfast explain names the fault', () => {
     {
       fault: 'two that are configured differently',
       cause: 'discarded',
-      headline: /came to .*: .* discards the advertisements of another router \(version\)/,
+      headline:
+        /came to .*: .* discards the advertisements of another router: its VRRP version is not the expected one/,
       inflict: async () => {
         // Version 2 has intervals of whole seconds only.
         first.reload({ ...first.plan, version: 2, intervalMs: 1_000 })

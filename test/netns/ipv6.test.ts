@@ -225,7 +225,7 @@ describeNetns('three IPv6 routers', () => {
       .records.filter((record) => record.at >= at)
       .map(({ msg }) => msg)
     expect(since, 'log of r1, which received r2 as a Backup and preempted r2').toContain(
-      'vip: Backup → Active: lowerPriorityActive',
+      'vip: Backup → Active: the previous Active had a lower priority',
     )
   })
 })

@@ -79,15 +79,17 @@ describeNetns('the log of the daemon in the systemd journal', () => {
   afterAll(() => lab?.destroy())
 
   test('journalctl -p warning shows the warning, and no line of level info', async () => {
-    await shows(/^INFO {2}api: Backup → Active: activeSilent .*vrid=51.* reason=/)
+    await shows(/^INFO {2}api: Backup → Active: no other router was heard .*vrid=51.* reason=activeSilent/)
     run('ip link set lan down')
-    await shows(/^WARN {2}api: Active → Initialize: linkDown /)
+    await shows(/^WARN {2}api: Active → Initialize: its link is down /)
     run('ip link set lan up')
     await shows(/^INFO {2}api: Initialize → Backup/)
     await holds(true)
 
     const warnings = journal('-o', 'cat', '-p', 'warning')
-    expect(warnings.filter((line) => line.startsWith('WARN  api: Active → Initialize: linkDown'))).toHaveLength(1)
+    expect(warnings.filter((line) => line.startsWith('WARN  api: Active → Initialize: its link is down'))).toHaveLength(
+      1,
+    )
     expect(warnings.filter((line) => !/^(WARN|ERROR) /.test(line))).toEqual([])
     const records = journal('-o', 'json').map((line) => JSON.parse(line))
     for (const { MESSAGE, PRIORITY } of records) {
@@ -117,7 +119,7 @@ describeNetns('the log of the daemon in the systemd journal', () => {
     expect(reload()).toEqual([...changes, expect.stringContaining('reloaded')])
     const before = journal('-o', 'cat').length
     run('ip link set lan down')
-    await shows(/^\{"level":40,.*"msg":"api: Active → Initialize: linkDown"\}$/)
+    await shows(/^\{"level":40,.*"msg":"api: Active → Initialize: its link is down"\}$/)
     run('ip link set lan up')
     await holds(true)
     write(configuration('log: { level: info }'))

@@ -35,7 +35,7 @@ describeNetns('the log of a daemon', () => {
     const log = { log: { format: 'text' } }
     const daemon = new Holdfast(lab, plan(1), {}, [], log, ['env', `TZ=${ZONE}`])
     await daemon.process.line(
-      /INFO {2}vip: Backup → Active: activeSilent event=transition vrid=51 interface=eth0 /,
+      /INFO {2}vip: Backup → Active: no other router was heard event=transition vrid=51 interface=eth0 /,
       WITHIN,
     )
     daemon.killEngine()
@@ -141,11 +141,11 @@ describeNetns('the log of a daemon', () => {
     }
     const colored = onTerminal(1)
     const line = await colored.line(
-      /^\d{4}-\S+ .\[32mINFO .\[0m vip: Initialize → Backup: startup event=transition vrid=51 /,
+      /^\d{4}-\S+ .\[32mINFO .\[0m vip: Initialize → Backup: it has started event=transition vrid=51 /,
       WITHIN,
     )
     expect(line.text.split('\u001b')).toHaveLength(3)
     const plain = onTerminal(2, 'NO_COLOR=1')
-    await plain.line(/^\d{4}-\S+ INFO {2}vip: Initialize → Backup: startup event=transition vrid=51 /, WITHIN)
+    await plain.line(/^\d{4}-\S+ INFO {2}vip: Initialize → Backup: it has started event=transition vrid=51 /, WITHIN)
   })
 })

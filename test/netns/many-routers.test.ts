@@ -131,7 +131,7 @@ describeNetns('255 virtual routers on one interface', () => {
     expect((await second.process.exited).code).toBe(0)
     expect((await look(one, two)).held, 'after the last one left').toEqual({ r1: 0, r2: 0 })
     expect(second.complaints, 'warnings and errors in the log of r2, which has no successor').toEqual([
-      'r*: Leaving → Initialize: noSuccessor',
+      'r*: Leaving → Initialize: no other router took over',
     ])
   })
 

@@ -21,7 +21,7 @@ const OVERLAP = 500
 const REACTION = 1_000
 
 /** Log text of a router that takes over although it receives another router. The text shows that its socket is in the group. */
-const HEARD = 'vip: Backup → Active: lowerPriorityActive'
+const HEARD = 'vip: Backup → Active: the previous Active had a lower priority'
 
 let threeRouters: ThreeRouters | undefined
 afterEach(() => {
@@ -88,7 +88,9 @@ describeNetns('the interface of a router', () => {
     await faulted(threeRouters, 1, 'interfaceMissing')
     rewire(lab, r1)
     const at = monotonicMs()
-    expect((await logged(threeRouters, 1, 'vip: Initialize → Backup: faultCleared', 0)) - at).toBeLessThan(REACTION)
+    expect((await logged(threeRouters, 1, 'vip: Initialize → Backup: its fault is gone', 0)) - at).toBeLessThan(
+      REACTION,
+    )
     await threeRouters.settlesOn(1, 'its interface appeared')
     expect(daemon.process.exit).toBeUndefined()
   })
@@ -164,7 +166,7 @@ describeNetns('the interface of a router', () => {
     await sleep(3_000)
     expect(interfacesWith(r2, LAB_VIP)).toEqual([])
     ip(r2, 'link set eth0 nomaster')
-    await logged(group, 2, 'vip: Initialize → Backup: faultCleared', at)
+    await logged(group, 2, 'vip: Initialize → Backup: its fault is gone', at)
     await sleep(2_000)
     expect(interfacesWith(r2, LAB_VIP)).toEqual([])
     intact(group, at)
@@ -248,7 +250,7 @@ describeNetns('addresses that other programs change', () => {
     await group.settlesOn(2, 'r1 lost its address')
     ip(r1, `address add ${r1.address}/24 dev eth0`)
     const back = monotonicMs()
-    expect((await logged(group, 1, 'vip: Initialize → Backup: faultCleared', at)) - back).toBeLessThan(REACTION)
+    expect((await logged(group, 1, 'vip: Initialize → Backup: its fault is gone', at)) - back).toBeLessThan(REACTION)
     await group.settlesOn(1, 'its address was back')
     intact(group, at)
   })

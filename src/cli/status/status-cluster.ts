@@ -11,8 +11,8 @@ import { ask } from '../../files/control-client.ts'
 import { becauseOf, failedChecksOf, groupsOf, holdersOf, namesOf } from '../../http/page/cluster.js'
 import { headlineOf } from '../../http/page/headline.js'
 import { Memory } from '../../http/page/memory.js'
-import { reasonWords } from '../../http/page/words.js'
 import type { PeersAnswer } from '../../http/peers/peers.ts'
+import { reasonText } from '../../vrrp/reason-text.ts'
 import { configurationAt } from '../explain/explain-configuration.ts'
 
 /** Information for `holdfast status` besides the status of this node. */
@@ -84,7 +84,7 @@ export function sentencesOf(snapshot: Snapshot, { events, peers }: Surroundings)
     because: (name) => {
       const found = own.find(({ member }) => member.router.name === name)
       if (found !== undefined) return becauseOf(found.member, found.group, namesOf(nodes))
-      return reasonWords(snapshot.routers.find((each) => each.name === name)?.reason ?? '')
+      return reasonText(snapshot.routers.find((each) => each.name === name)?.reason ?? '')
     },
   }
 }

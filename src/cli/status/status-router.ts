@@ -11,7 +11,8 @@ import type {
   RouterSnapshot,
   Snapshot,
 } from '../../daemon/telemetry/snapshot.ts'
-import { clock, faultWords, span } from '../../http/page/words.js'
+import { clock, span } from '../../http/page/words.js'
+import { reasonText } from '../../vrrp/reason-text.ts'
 import { prioritySum } from './status-healthcheck.ts'
 import { ago, moment, seconds } from './status-time.ts'
 
@@ -123,7 +124,7 @@ function faultLines({ faults, group, interface: on }: RouterSnapshot): string[] 
 }
 
 const causeText = (fault: string, on: string | null): string =>
-  fault === 'linkDown' && on !== null ? `link down on ${on}` : faultWords(fault)
+  fault === 'linkDown' && on !== null ? `link down on ${on}` : reasonText(fault)
 
 const DEADLINES: Readonly<Record<string, (time: string) => string>> = {
   activeDownInMs: (time) => `takes over in ${time} if the Active stays silent`,

@@ -7,6 +7,7 @@
 import { defined } from '../../base/defined.ts'
 import { LOG } from '../../log/log.ts'
 import type { Advertisement, ReceiveWarning } from '../../vrrp/advertisement.ts'
+import { discardText } from '../../vrrp/reason-text.ts'
 import { type Discarded, receive } from '../../vrrp/receive.ts'
 import { type Address, isMulticast } from '../../wire/address.ts'
 import { type Millis, plus } from '../../wire/units.ts'
@@ -158,14 +159,15 @@ export class Reception {
     if (reason === 'destination' && destination !== undefined && isMulticast(destination)) return
     this.#discards.note(reason, address, router?.name)
     const { interfaceName } = this.#lan
+    const whose = router === undefined ? '' : ` for ${router.name} (VRID ${vrid})`
     const why =
-      router !== undefined && isMismatch(reason)
-        ? `: for ${router.name} (VRID ${vrid}) it ${describeMismatch(reason, version, router.parameters.version)}`
-        : ''
+      reason === 'version' && router !== undefined && version !== undefined
+        ? `its VRRP version is ${version}, this router has ${router.parameters.version}`
+        : discardText(reason)
     this.#recorder.logLimited(
       `discard ${interfaceName} ${reason} ${address}`,
       LOG.packetDiscarded,
-      `Discarded a packet of ${address} on ${interfaceName}: ${reason}${why}`,
+      `Discarded a packet of ${address} on ${interfaceName}${whose}: ${why}`,
       {
         ...{ interface: interfaceName, reason, peer: address, destination, vrid, vrrpVersion: version },
         ...defined({ router: router?.name }),

@@ -8,6 +8,7 @@ import { LOG } from '../../log/log.ts'
 import { atOtherLevel } from '../../log/log-event.ts'
 import type { StateName } from '../../vrrp/effect.ts'
 import type { Event, Fault } from '../../vrrp/event.ts'
+import { reasonText } from '../../vrrp/reason-text.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 import { RATES, TokenBucket } from '../telemetry/token-bucket.ts'
@@ -63,8 +64,8 @@ export class RouterFaults {
     const { name, spec, title } = this.#router
     const others = [...this.#present].filter((one) => one !== fault)
     const rest = others.length === 0 ? '' : `; ${present ? 'other' : 'remaining'} faults: ${others.join(', ')}`
-    const why = fault === 'configured' && present ? ` (${spec.configuredFault})` : ''
-    const message = `${title}: ${present ? 'fault' : 'fault cleared'}: ${fault}${why}${rest}`
+    const why = fault === 'configured' && present ? spec.configuredFault : reasonText(fault)
+    const message = `${title}: ${present ? 'fault' : 'fault cleared'}: ${fault} (${why})${rest}`
     // The fault of a check that has no result yet is logged as info, not as a warning.
     const raised = atOtherLevel(LOG.faultRaised, fault.startsWith('healthcheckUndecided:'))
     const event = present ? raised : LOG.faultCleared

@@ -9,6 +9,7 @@ import { LOG } from '../../log/log.ts'
 import { atOtherLevel } from '../../log/log-event.ts'
 import type { Effect } from '../../vrrp/effect.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'
+import { reasonText } from '../../vrrp/reason-text.ts'
 import type { HeardActive } from '../../vrrp/state.ts'
 import { activeDownInterval } from '../../vrrp/timers.ts'
 import { type Millis, millis, plus } from '../../wire/units.ts'
@@ -93,7 +94,7 @@ export class TransitionHistory {
     const told = silent === 0 ? ignored : `${ignored}, after ${silent} transitions that were not logged`
     const asPlanned = to !== 'Initialize' || reason === 'shutdown' || reason === 'successorHeard'
     const event = atOtherLevel(LOG.transition, !asPlanned || beside.length > 0)
-    this.#recorder.log(event, `${title}: ${from} → ${to}: ${reason}${told}`, {
+    this.#recorder.log(event, `${title}: ${from} → ${to}: ${reasonText(reason)}${told}`, {
       router: name,
       ...defined({ group: group.name }),
       vrid: parameters.vrid,

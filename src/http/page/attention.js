@@ -3,7 +3,7 @@
  * decides which facts get a line, and how serious they are.
  */
 import { holdersOf } from './cluster.js'
-import { clock, counted, faultWords, listed, span } from './words.js'
+import { clock, counted, listed, reasonWords, span } from './words.js'
 
 /** @typedef {import('../../daemon/telemetry/snapshot.ts').Snapshot} Snapshot */
 /** @typedef {import('../../daemon/telemetry/snapshot.ts').RouterSnapshot} RouterSnapshot */
@@ -115,7 +115,7 @@ const faultsOf = (nodes) =>
     nodes,
     answering(nodes).flatMap((node) =>
       (node.status?.routers ?? []).flatMap(({ faults, name }) =>
-        faults.map((fault) => ({ node, remark: bad(`${name} takes no part{}: ${faultWords(fault)}`) })),
+        faults.map((fault) => ({ node, remark: bad(`${name} takes no part{}: ${reasonWords(fault)}`) })),
       ),
     ),
   )

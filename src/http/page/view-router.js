@@ -7,7 +7,7 @@ import { h } from './dom.js'
 import { scaleOf } from './priority.js'
 import { priorityBar, sumOf, withoutOf } from './view-priority.js'
 import { timelineOf } from './view-timeline.js'
-import { clock, eventWords, faultWords, span } from './words.js'
+import { clock, eventWords, reasonWords, span } from './words.js'
 
 /** @typedef {import('./cluster.js').Group} Group */
 /** @typedef {import('./memory.js').Node} Node */
@@ -55,7 +55,7 @@ function nodesTable(group, nodes, now) {
     const at = shownAt(router.since, node)
     const silent = node.problem !== null && !node.self
     const faults =
-      router.faults.length === 0 ? becauseOf(member, group, nameOf) : router.faults.map(faultWords).join('; ')
+      router.faults.length === 0 ? becauseOf(member, group, nameOf) : router.faults.map(reasonWords).join('; ')
     const { address } = router.holder
     const follows = router.state === 'Backup' && (address === null ? 'hears no Active' : `follows ${nameOf(address)}`)
     return h(

@@ -3,10 +3,9 @@
  * unchanged. This file does not know the layout.
  */
 
+import { NAMED_FAULTS, REASONS } from './reasons.js'
+
 /** @typedef {import('../../events/event.ts').JournalEvent} JournalEvent */
-/** @typedef {import('../../vrrp/effect.ts').TransitionReason} TransitionReason */
-/** @typedef {import('../../vrrp/event.ts').Fault} Fault */
-/** A fault that names something. @typedef {Extract<Fault, `${string}:${string}`>} NamedFault */
 
 /** @param {number} value @param {number} digits */
 const padded = (value, digits) => String(value).padStart(digits, '0')
@@ -52,61 +51,6 @@ export function span(ms) {
 /** @param {number} count @param {string} one @param {string} [many] */
 export const counted = (count, one, many = `${one}s`) => (count === 1 ? `1 ${one}` : `${count} ${many}`)
 
-/** Reasons for becoming Active, after "because". @satisfies {Partial<Record<TransitionReason, string>>} */
-const HOLDS = {
-  owner: 'it owns the address (priority 255)',
-  activeSilent: 'no other router was heard',
-  activeReleased: 'the previous Active released it (priority 0)',
-  activeDemoted: 'the previous Active lowered its priority',
-  lowerPriorityActive: 'the previous Active had a lower priority',
-  noSuccessor: 'its yield period ended',
-  nobodyElse: 'no other host had it when this node ran again',
-}
-
-/**
- * Reasons for not being Active, after "because".
- * @satisfies {Record<Exclude<TransitionReason, Fault | keyof typeof HOLDS>, string>}
- */
-const DOES_NOT_HOLD = {
-  startup: 'it has started',
-  higherPriorityHeard: 'it heard a router with a higher priority',
-  higherAddressHeard: 'it heard a router of the same priority with a higher address',
-  successorHeard: 'its successor has taken over',
-  faultCleared: 'its fault is gone',
-  shutdown: 'it was ordered to stop',
-  yield: 'it was ordered to yield',
-  willExecuted: 'its guardian removed the address while the engine was late',
-  stalled: 'it was stalled',
-  activeHeard: 'another router advertised while it did not run',
-  addressClaimed: 'another host had the address when it ran again',
-  receptionLost: 'it may have missed advertisements while it did not run',
-  linkWasDown: 'its link was down while it did not run',
-}
-
-/** Faults, as a sentence without its end. @satisfies {Record<Exclude<Fault, NamedFault>, string>} */
-const FAULTS = {
-  configured: 'its configuration has a fault',
-  interfaceMissing: 'its interface is missing',
-  linkDown: 'its link is down',
-  interfaceIsPort: 'its interface is a port of a bridge or bond',
-  sourceAddressMissing: 'its interface has no address to send from',
-  socketFailed: 'its socket failed',
-  vridTaken: 'another router of this node has its VRID',
-  messageTooLarge: 'its advertisement does not fit into the MTU',
-  restorationsPaused: 'another program keeps removing its address',
-  addressInstallFailed: 'its address could not be installed',
-  duplicateHolder: 'another router has its address and would win',
-}
-
-/** @satisfies {Record<NamedFault extends `${infer Kind}:${string}` ? Kind : never, (name: string) => string>} */
-const NAMED_FAULTS = {
-  addressInterfaceDown: (name) => `the interface ${name}, which gets an address, is down`,
-  trackedInterfaceDown: (name) => `the interface ${name}, which it tracks, is down`,
-  healthcheckDown: (name) => `the health check ${name} is down`,
-  healthcheckUndecided: (name) => `the health check ${name} has no result yet`,
-  syncGroup: (name) => `it follows ${name} (same sync group)`,
-}
-
 /**
  * Returns an entry. A daemon of a later version may use unknown names.
  * @template T
@@ -116,18 +60,15 @@ const NAMED_FAULTS = {
  */
 const entry = (table, name) => (Object.hasOwn(table, name) ? table[name] : undefined)
 
-/** @param {string} fault */
-export function faultWords(fault) {
-  const [kind = '', ...rest] = fault.split(':')
-  const named = entry(NAMED_FAULTS, kind)
-  return named === undefined || rest.length === 0 ? (entry(FAULTS, fault) ?? fault) : named(rest.join(':'))
-}
-
 /**
- * Returns the reason as text, after "because".
- * @param {string} reason of a transition
+ * Returns the reason of a transition, or the fault, as text after "because".
+ * @param {string} code
  */
-export const reasonWords = (reason) => entry(HOLDS, reason) ?? entry(DOES_NOT_HOLD, reason) ?? faultWords(reason)
+export function reasonWords(code) {
+  const at = code.indexOf(':')
+  const named = at < 0 ? undefined : entry(NAMED_FAULTS, code.slice(0, at))
+  return named === undefined ? (entry(REASONS, code) ?? code) : named.replace('NAME', () => code.slice(at + 1))
+}
 
 /**
  * Returns the reason with the name of the previous Active, which the journal has.
@@ -222,7 +163,9 @@ export function eventWords(event, nameOf) {
     case 'addressNamed':
       return `${event.file}: ${event.address ?? event.problem}`
     case 'faultChanged':
-      return event.present ? `fault: ${faultWords(event.fault)}` : `fault cleared: ${event.fault}`
+      return event.present
+        ? `fault: ${reasonWords(event.fault)}`
+        : `fault cleared: ${event.fault} (${reasonWords(event.fault)})`
     case 'peerHeard':
       return HEARD[event.news]?.(nameOf(event.peer), event.priority) ?? `heard ${nameOf(event.peer)}: ${event.news}`
     case 'absence':

@@ -175,7 +175,7 @@ describe('explain for two routers of one sync group', () => {
       },
     )
     expect(alone.incidents[0]?.steps[0]?.words).toBe(
-      'web6 (web) Active → Backup with priority 150: follows web4 (sync group web)',
+      'web6 (web) Active → Backup with priority 150: it follows web4 (sync group web)',
     )
   })
 
@@ -439,7 +439,7 @@ describe('explain about present faults', () => {
     const wrong = [...active, check(2_000, 'up', 'down'), fault(2_001, true), reload(2_002, false)]
     expect(texts(tell(made(...wrong)))).toEqual([
       'health check web is down on node1, which is Active for web4 (10.44.0.100) (connectionRefused)',
-      'node1: web4: fault: vridTaken',
+      'node1: web4: fault: vridTaken (another router of this node has its VRID)',
       'node1: cannot reload its configuration (invalid); the configuration before it is in force',
     ])
     const over = [...wrong, check(3_000, 'down', 'up'), fault(3_001, false), reload(3_002, true)]

@@ -60,7 +60,7 @@ test('the journal names the holder before', () => {
 test('an event of another time is not the reason', () => {
   const events = [transition(7, 90_000, 'Active', { reason: 'activeReleased' })]
   expect(told([node('a', [active({ reason: 'noSuccessor' })], { events })])).toContain(
-    'because its yield period ended.',
+    'because no other router took over.',
   )
 })
 

@@ -58,8 +58,8 @@ test('a version 2 Active is named by a version 3 router while Backup, and at its
     `\n  MISMATCHED ROUTER: ${MISMATCHED} speaks VRRPv2, this router VRRPv3 (version): ignored, 3 packets, the last 501 ms ago\n`,
   )
   expect(warnings(world)).toEqual([
-    `Discarded a packet of ${MISMATCHED} on eth0: version: for api (VRID 51) it speaks VRRPv2, this router VRRPv3`,
-    `api: Backup → Active: activeSilent, discarding advertisements of ${MISMATCHED} (version)`,
+    `Discarded a packet of ${MISMATCHED} on eth0 for api (VRID 51): its VRRP version is 2, this router has 3`,
+    `api: Backup → Active: no other router was heard, discarding advertisements of ${MISMATCHED} (version)`,
   ])
 })
 

@@ -91,7 +91,7 @@ describe('a takeover', () => {
       `add ${VIP}/32@2`,
       `announce eth0 ${VIP}`,
       'notify router api',
-      'log api: Backup → Active: activeSilent',
+      'log api: Backup → Active: no other router was heard',
     ])
     expect(existsSync(journal), 'a file that the takeover has written').toBe(false)
   })

@@ -847,9 +847,11 @@ export class FakeWorld {
     return found
   }
 
-  /** "Backup → Active: activeSilent" */
+  /** "api: Backup → Active: activeSilent": the beginning of each line about a transition, and the code of its reason. */
   get transitions(): string[] {
-    return this.records.filter(({ fields }) => fields.to !== undefined).map(({ message }) => message)
+    return this.records.flatMap(({ fields: { reason, to }, message }) =>
+      to === undefined ? [] : [`${message.slice(0, message.indexOf(`→ ${to}`))}→ ${to}: ${reason}`],
+    )
   }
 
   /** Returns the calls since the last time. */

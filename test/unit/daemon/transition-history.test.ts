@@ -53,7 +53,8 @@ test('the last suppressed transition is logged later, with the number of others'
   history.catchUp(teller, ms(Number(until)))
   expect(now).toBeLessThan(1_000)
   expect(records.at(-1)).toMatchObject({
-    message: 'api: Backup → Active: activeReleased, after 9 transitions that were not logged',
+    message:
+      'api: Backup → Active: the previous Active released the address (priority 0), after 9 transitions that were not logged',
     fields: { suppressed: 9 },
   })
   expect(history.catchUpAt).toBeUndefined()
