@@ -43,7 +43,7 @@ const KERNEL_PATIENCE = 10_000
 
 export type GuardianWatchContext = {
   readonly clock: Clock
-  readonly guardian: GuardianPort
+  readonly guardian: Pick<GuardianPort, 'beat' | 'guarded' | 'listen' | 'watch'>
   readonly schedule: Schedule
   readonly recorder: Pick<Recorder, 'log'>
   /** Called before each test of the guardian for which the engine was woken. */

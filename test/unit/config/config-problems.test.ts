@@ -107,6 +107,7 @@ describe('what can be said wrong about one value', () => {
     ['010.0.0.1', 'an IP address, such as 10.0.0.200, 10.0.0.200/24 or fd00::200/64'],
     ['10.0.0.1/33', 'a prefix length from 1 to 32 after the slash'],
     ['10.0.0.1/24/1', 'a prefix length from 1 to 32 after the slash'],
+    ['10.0.0.1/x', 'a prefix length from 1 to 32 after the slash'],
     ['10.0.0.0/24', 'the address of a host; this is the address of its network'],
     ['10.0.0.255/24', 'the address of a host; this is the broadcast address of its network'],
     ['224.0.0.18', 'the address of one host; this is a multicast address'],
@@ -442,6 +443,10 @@ describe('what one value means for another', () => {
     [
       '127.0.0.1:0',
       'api.listen: cannot use "127.0.0.1:0", expected an IP address and a port, such as 127.0.0.1:9655, or false',
+    ],
+    [
+      'localhost',
+      'api.listen: cannot use "localhost", expected an IP address and a port, such as 127.0.0.1:9655, or false',
     ],
     ['true', 'api.listen: cannot use true, expected an IP address and a port, such as 127.0.0.1:9655, or false'],
   ])('api.listen refuses %s', (listen, message) => {

@@ -156,6 +156,7 @@ describe('includes', () => {
     expect(problemsOf('includea conf.d/*')).toEqual([missing])
     expect(problemsOf('includew conf.d/*')).toEqual([missing])
     expect(problemsOf('include_check wildcard_match\ninclude conf.d/*')).toHaveLength(1)
+    expect(problemsOf('includea conf.d/*\ninclude_check +readable\nincludea conf.d/*')).toHaveLength(2)
   })
 })
 

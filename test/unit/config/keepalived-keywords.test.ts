@@ -416,6 +416,39 @@ describe('refused: the instance stays in fault with file and line, the other one
   )
 })
 
+test.each([
+  'vrrp_mcast_group4 224.0.0.18',
+  'vrrp_mcast_group6 FF02::12',
+  'vrrp_down_timer_adverts 3',
+  'vrrp_strict off',
+])('global_defs with %s, the default, changes nothing', (line) => {
+  const parsed = read(fileWith('global_defs', line))
+  expect(plainOf(parsed)).toBe(plainOf(read(fileWith('global_defs', ''))))
+  expect(config(parsed).imported?.refused).toBe(0)
+})
+
+test('global_defs and garp_group without a block change nothing', () => {
+  const at = (text: string) => plainOf(read(`${text}${fileWith('file', '')}`))
+  expect(at('global_defs\ngarp_group\n')).toBe(at('\n\n'))
+})
+
+test('an instance has the name of its block without characters that a name cannot have, and a warning says so', () => {
+  const parsed = config(read(fileWith('file', C.replace('C {', '"VI 1" {').concat('}'))))
+  expect(parsed.config.virtualRouters.map(({ name }) => name)).toContain('VI_1')
+  expect(parsed.warnings.map(({ message }) => message)).toContain('"VI 1" is called "VI_1" in holdfast')
+})
+
+test.each([
+  ['vrrp_instance', 'it has no block'],
+  ['vrrp_instance {\ninterface eth2\n}', 'it has no name'],
+  [`${C}}\n${C}}`, 'the name is used already'],
+])('a block of an instance is skipped: %s', (block, why) => {
+  const { warnings } = config(read(fileWith('file', block)))
+  expect(warnings.map(({ message }) => message)).toContain(
+    `Cannot use this vrrp_instance: ${why}; the block is skipped, as in keepalived`,
+  )
+})
+
 test.each(['priority 255', 'state MASTER'])('%s: an owner that installs its addresses, as in keepalived', (line) => {
   const parsed = config(read(fileWith('vrrp_instance', line)))
   expect(at(parsed.config, `${A}.priority`)).toBe(255)

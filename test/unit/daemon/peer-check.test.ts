@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { neighborSolicitation } from '../../../src/arp/neighbor-solicitation.ts'
 import { PeerCheck } from '../../../src/daemon/lan/peer-check.ts'
 import { address } from '../../../src/wire/address.ts'
 import { macFromBytes } from '../../../src/wire/mac.ts'
@@ -59,5 +60,37 @@ describe('answers that the check does not hear', () => {
     const { ask, peers } = check()
     ask(0)
     expect(peers.patienceFor(PEER)).toBe(2_500)
+  })
+})
+
+describe('questions of a clock', () => {
+  const PEER6 = address('fe80::2')
+  const OURS6 = { source: address('fe80::1'), mac: OURS.mac }
+  const grid = { first: millis(1_000), period: millis(3_000) }
+  const clockOf = (vrid: number) => ({ grid, interval: millis(1_000), vrid })
+
+  test('the clock of one router asks a peer, until that router takes its questions back', () => {
+    const peers = new PeerCheck()
+    expect(peers.repeat([PEER], OURS, clockOf(7)).map(({ every }) => every)).toEqual([3])
+    expect(peers.repeat([PEER], OURS, clockOf(8))).toEqual([])
+    peers.takeBack(8)
+    expect(peers.isRepeated([PEER])).toBe(true)
+    peers.takeBack(7)
+    expect(peers.isRepeated([PEER])).toBe(false)
+    expect(peers.repeat([PEER], OURS, clockOf(8))).toHaveLength(1)
+  })
+
+  test('an IPv6 peer is asked by a Neighbor Solicitation, by the engine and by the clock', () => {
+    const peers = new PeerCheck()
+    const frame = neighborSolicitation({ target: PEER6, source: OURS6.source, mac: OURS6.mac })
+    expect(peers.ask([PEER6], OURS6, millis(1_000), millis(0))).toEqual([frame])
+    expect(peers.repeat([PEER6], OURS6, clockOf(7))).toEqual([{ every: 3, frame }])
+  })
+
+  test('a peer that no router asks has no patience, and its answers are not noted', () => {
+    const peers = new PeerCheck(() => millis(5))
+    peers.noteAnswers()
+    expect(peers.patienceFor(PEER)).toBe(0)
+    expect(peers.hear(PEER, MAC, millis(10))).toBeUndefined()
   })
 })

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../src/vrrp/effect.ts'
 import { extendedStep as step } from '../../../src/vrrp/extensions/index.ts'
-import { nextDeadline } from '../../../src/vrrp/state.ts'
+import { nextDeadline, repeatedUntil } from '../../../src/vrrp/state.ts'
 import { address } from '../../../src/wire/address.ts'
 import { centis } from '../../../src/wire/units.ts'
 import {
@@ -211,4 +211,10 @@ describe('(655) shutdown', () => {
     const paired = parameters('holdfast', { transport: { mode: 'unicast', peers: [{ address: ABOVE }] } })
     expect(step(active(), shutdown, paired, ms(300))[0].name).toBe('Leaving')
   })
+})
+
+test('a round of a clock before Adver_Timer moves nothing, and a later one moves Adver_Timer to the next time of the grid', () => {
+  const state = active({ adverAt: ms(1_000) })
+  expect(repeatedUntil(state, ms(900), centis(100))).toBe(state)
+  expect(repeatedUntil(state, ms(2_000), centis(100)).adverAt).toBe(3_000)
 })

@@ -44,6 +44,19 @@ describe('an Active that receives a competing Active (docs/architecture.md, Prot
     ])
   })
 
+  test('after a reload that turned the extension off, an Active answers each competing Active as RFC 9568 says', () => {
+    const { state } = hearing(active(), [[ABOVE, 100]])
+    const { sent } = hearing(
+      state,
+      [
+        [ABOVE, 101],
+        [ABOVE, 102],
+      ],
+      parameters('rfc9568'),
+    )
+    expect(sent).toEqual([[answer], [answer]])
+  })
+
   test('an Active spaces its answers by the advertisement interval if that is shorter than 100 ms', () => {
     const fast = parameters('holdfast', { advertisementInterval: centis(1) })
     const { sent } = hearing(
