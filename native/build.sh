@@ -1,9 +1,9 @@
 #!/bin/sh
 # Builds everything under native/prebuilds from source; no other way makes those binaries. Each folder of native/ is one
 # binary: native/addon is the addon, every other folder but common/ a program; native/health.c is a program of one file.
-# Decided here: compiler, flags, file names, and SOURCES.sha256 (the hashes of the sources and of the binaries made of
-# them). Needs gcc, binutils, the headers of Node (they come with Node's tarball) and, for small static programs,
-# musl-gcc (Debian: musl-tools). Running holdfast needs none of these.
+# This script decides compiler, flags, file names, and SOURCES.sha256 (the hashes of the sources and of the binaries
+# made of them). Needs gcc, binutils, the headers of Node (they come with Node's tarball) and, for small static
+# programs, musl-gcc (Debian: musl-tools). Running holdfast needs none of these.
 set -eu
 # The order of the sources, and so of the list, depends on no locale.
 export LC_ALL=C

@@ -3,7 +3,7 @@
 # a registry is pulled. If no registry answers, the script makes a stand-in with the official name from packages of
 # Debian and npm, and reports that. The label `holdfast.stand-in` distinguishes it from the official one:
 #   docker image inspect --format '{{index .Config.Labels "holdfast.stand-in"}}' debian:bookworm-slim
-# Decided here: the content of a stand-in, which is what the Dockerfile needs (no headers of Node, no yarn). Debian's
+# This script decides the content of a stand-in: what the Dockerfile needs (no headers of Node, no yarn). Debian's
 # mirror is that of this machine's apt. The certificates are this machine's, so that `npm install` in a build trusts the
 # same registries as npm here.
 set -eu

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Puts the Node.js that holdfast ships, and its licence, into a folder: `scripts/pinned-node.sh FOLDER [ARCH]`. The
-# tarball and the image use this Node.js. Decided here: the version, and the hash of its npm package (docs/adr/0005).
-# Any version of Node.js can run this script.
+# tarball and the image use this Node.js. This script decides the version, and the hash of its npm package
+# (docs/adr/0005). Any version of Node.js can run this script.
 set -eu
 
 # This version is supported until April 2028. It needs glibc 2.28 and, unlike Node.js 26, no libatomic.

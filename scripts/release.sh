@@ -4,8 +4,8 @@
 #   holdfast-VERSION-linux-ARCH.tar.gz   the same with Node and what it needs of node_modules; install.sh for systemd
 #   holdfast-VERSION.cdx.json            what is in them (CycloneDX; also inside both)
 #   SHA256SUMS
-# Decided here: the content, and that binaries of other sources are never shipped. The Node in the tarball is that of
-# scripts/pinned-node.sh, whichever Node runs this script. Needs dist/ to be built (make release).
+# This script decides the content. It never ships binaries that were made from other sources. The Node in the tarball is
+# that of scripts/pinned-node.sh, whichever Node runs this script. Needs dist/ to be built (make release).
 set -eu
 
 fail() { echo "release: $1" >&2; exit 1; }

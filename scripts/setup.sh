@@ -1,9 +1,9 @@
 #!/bin/sh
 # Installs what this checkout needs: `scripts/setup.sh runtime` for the demo, `scripts/setup.sh test` for the tests,
 # `scripts/setup.sh bench` for the benchmark, `scripts/setup.sh container` for the image, `scripts/setup.sh fuzz` for
-# the fuzzers of the native parts. Decided here: which Debian packages are needed, and when node_modules and dist are
-# outdated. The script installs only what is missing, prints nothing if nothing is missing, and never starts a service
-# of a package.
+# the fuzzers of the native parts. This script decides which Debian packages are needed, and when node_modules and dist
+# are outdated. The script installs only what is missing, prints nothing if nothing is missing, and never starts a
+# service of a package.
 set -eu
 
 mode=${1:-runtime}

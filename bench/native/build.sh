@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compiles the measuring programs of the benchmark: bench/native/build.sh OUTPUT. Decided here: the compiler and its
-# flags. The benchmark runs this script at its start. The unit tests of the benchmark need no compiled program.
+# Compiles the measuring programs of the benchmark: bench/native/build.sh OUTPUT. This script decides the compiler and
+# its flags. The benchmark runs this script at its start. The unit tests of the benchmark need no compiled program.
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 shared=$here/../../native/common

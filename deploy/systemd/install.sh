@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs holdfast from an unpacked tarball as a systemd service, upgrades it, and removes it.
-# Decided here: the places of the files. Files of the operator are never overwritten or removed unasked. An upgrade that cannot
-# run changes nothing: the new program checks the configuration first, and the old one stays until the new one runs.
+# Installs holdfast from an unpacked tarball as a systemd service, upgrades it, and removes it. This script decides the
+# places of the files. Files of the operator are never overwritten or removed unasked. An upgrade that cannot run
+# changes nothing: the new program checks the configuration first, and the old one stays until the new one runs.
 set -eu
 
 usage() {

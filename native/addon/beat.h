@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * BeatWatch: publishes the engine's heartbeat and watches the guardian's, both in shared memory. Decided here: when the
- * event loop runs JavaScript. That is so if the guardian is silent for too long, if this process itself was late, and at
- * the time that JavaScript has set.
+ * BeatWatch: publishes the engine's heartbeat and watches the guardian's, both in shared memory. The event loop runs
+ * JavaScript if the guardian is silent for too long, if this process itself was late, and at the time that JavaScript
+ * has set.
  */
 #ifndef ADDON_BEAT_H
 #define ADDON_BEAT_H

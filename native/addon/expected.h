@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames that a socket expects, for example the answers of known peers. Decided here: an expected frame that comes in
- * time does not run JavaScript. The socket drops the frame and notes the time.
+ * Frames that a socket expects, for example the answers of known peers. An expected frame that comes in time does not
+ * run JavaScript. The socket drops the frame and notes the time.
  */
 #ifndef ADDON_EXPECTED_H
 #define ADDON_EXPECTED_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The addon: functions of Linux that Node does not offer. Decided here: the names by which JavaScript finds them
+ * The addon: functions of Linux that Node does not offer. This file defines the names by which JavaScript finds them
  * (src/linux/native.ts has their types). Each job has its own files:
  *
  *   handle, watch      a descriptor that the event loop watches    words     memory shared with the guardian

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Proofs for the guardian's clock: methods of GuardianWords. A proof says that at a moment each socket of the engine was
- * empty and its alarm was not overdue. Decided here: the guardian's questions are answered in C on the event loop, so an
- * engine at rest runs no JavaScript. Does not know which sockets matter.
+ * Proofs for the guardian's clock: methods of GuardianWords. A proof says that at a moment each socket of the engine
+ * was empty and its alarm was not overdue. The guardian's questions are answered in C on the event loop, so an engine
+ * at rest runs no JavaScript. This file does not know which sockets matter.
  */
 #ifndef ADDON_PROOF_H
 #define ADDON_PROOF_H

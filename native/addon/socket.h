@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * NativeSocket: a handle for one socket of any family: raw IPv4 and IPv6, AF_PACKET, AF_NETLINK and the streams of
- * health checks. Decided here: a receive or send error is a negative errno in the result, never an exception. Does not
- * know VRRP, ARP, Neighbor Discovery and rtnetlink. TypeScript passes every number that has a meaning to a protocol.
+ * health checks. A receive or send error is a negative errno in the result, never an exception. This file does not know
+ * VRRP, ARP, Neighbor Discovery and rtnetlink. TypeScript passes every number that has a meaning to a protocol.
  */
 #ifndef ADDON_SOCKET_H
 #define ADDON_SOCKET_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See instrument.h. Decided here: receive times are the kernel's, so that a program that was not scheduled does not
- * report an outage that did not happen. If the clock is stepped, only their precision suffers.
+ * See instrument.h. Receive times are the kernel's, so that a program that was not scheduled does not report an outage
+ * that did not happen. If the clock is stepped, only their precision suffers.
  */
 #define _GNU_SOURCE
 #include "instrument.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See who-has.h. Decided here: where the protocol permits it, a question leaves no entry in any neighbour cache. */
+/* See who-has.h. Where the protocol permits it, a question leaves no entry in any neighbour cache. */
 #define _GNU_SOURCE
 #include "who-has.h"
 

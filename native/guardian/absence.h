@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decides when the engine is gone or absent, and has its plans executed. Gone: its process has ended, or its end of the
- * channel is closed. Absent: it lives, but a deadline has passed. Decided here: all messages that the engine sent
- * before are read first, because the guardian may be the slow one.
+ * channel is closed. Absent: it lives, but a deadline has passed. All messages that the engine sent before are read
+ * first, because the guardian may be the slow one.
  */
 #ifndef GUARDIAN_ABSENCE_H
 #define GUARDIAN_ABSENCE_H

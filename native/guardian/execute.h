@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Executes cleanup plans. Decided here: the addresses of all units are removed before the first packet is sent, and
- * after the grace period no packet is sent. Before both, the clock thread gets a moment to end its round. Does not know: VRRP, rtnetlink and addresses. A plan is bytes: requests and
- * packets that arrive complete.
+ * Executes cleanup plans. The addresses of all units are removed before the first packet is sent, and after the grace
+ * period no packet is sent. Before both, the clock thread gets a moment to end its round. This file does not know:
+ * VRRP, rtnetlink and addresses. A plan is bytes: requests and packets that arrive complete.
  */
 #ifndef GUARDIAN_EXECUTE_H
 #define GUARDIAN_EXECUTE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Turns a line of the log into text for people, in the format of src/app/log/log-format.ts: time, level, message, then
- * the fields as key=value. Decided here: how a JSON value appears there. Pure, except for the clock.
+ * the fields as key=value. This file decides how a JSON value appears there. Pure, except for the clock.
  */
 #ifndef GUARDIAN_LOG_TEXT_H
 #define GUARDIAN_LOG_TEXT_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The guardian's log on standard error, in the format of the engine's log. Each line is made as one JSON object with
- * pino's fields. log-text.c turns it into text for people. Decided here: a reader that has stopped costs lines, never
- * time.
+ * pino's fields. log-text.c turns it into text for people. If the reader of the log has stopped, lines are lost, and
+ * the guardian does not wait.
  */
 #ifndef GUARDIAN_LOG_H
 #define GUARDIAN_LOG_H

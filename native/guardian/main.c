@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The guardian: parent of the engine, and PID 1 of a container. It executes the engine's cleanup plans, and only the
- * guardian renews the lifetime of the engine's addresses. Decided here: the order of the start, and which events the
- * guardian waits for. Each job has its own files:
+ * guardian renews the lifetime of the engine's addresses. This file decides the order of the start, and which events
+ * the guardian waits for. Each job has its own files:
  *
  *   message.h   format of the engine's messages        process, background, options   start and end of the engine
  *   channel     reads them                             signals     forwards or holds them
@@ -95,9 +95,9 @@ static int above(int priority, int steps) {
 }
 
 /*
- * Sets the priority of this thread, the executor, to one above the engine's. The engine must not keep the guardian from the CPU, and no
- * process that delays the engine may delay the guardian. Priority 0 must follow the removal of addresses without a
- * pause, and an engine whose guardian seems silent leaves.
+ * Sets the priority of this thread, the executor, to one above the engine's. The engine must not keep the guardian from
+ * the CPU, and no process that delays the engine may delay the guardian. Priority 0 must follow the removal of
+ * addresses without a pause, and an engine whose guardian seems silent leaves.
  */
 static void raise_priority(const struct options *options) {
   if (options->realtime == 0) return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The service manager (sd_notify(3)). Decided here: only the guardian sends, because a message of the engine would come
- * from the wrong process (NotifyAccess=main), and a watchdog message needs an engine whose main thread turns.
+ * The service manager (sd_notify(3)). Only the guardian sends, because a message of the engine would come from the
+ * wrong process (NotifyAccess=main), and a watchdog message needs an engine whose main thread turns.
  */
 #ifndef GUARDIAN_MANAGER_H
 #define GUARDIAN_MANAGER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The messages that the engine sends to its guardian. Decided here: every offset of them.
+ * The messages that the engine sends to its guardian. This file defines every offset in them.
  * src/linux/guardian/plan-message.ts writes the same format.
  *
  * Channel: socketpair(AF_UNIX, SOCK_SEQPACKET), non-blocking at both ends. The engine finds its descriptor's number in
@@ -14,7 +14,7 @@
  *                     5 = notify: text for the service manager (sd_notify(3)) follows the header, at most 4 KiB. The
  *                     guardian passes it on unchanged; it sends READY=1 of the start and WATCHDOG=1 itself
  *                     6 = ready: the engine has its signal handlers
- *                     7 = log: format of the guardian's log lines from now on. `unit` is 0 = the format that fits standard
+ * 7 = log: format of the guardian's log lines from now on. `unit` is 0 = the format that fits standard
  *                     error, 1 = JSON, 2 = text, 3 = journald
  *                     8 = clock: an order, the frames that the clock thread sends once a period. `unit` is the number
  *                     of a slot (guardian-words.h), `requests` the number of records.
@@ -46,7 +46,8 @@
  *   then per record, in the order of sending:
  *       @0 u8 kind: 1 = packet, 2 = Ethernet frame; @1 u8 zero; @2 u16 every.
  *       A packet follows as above. A frame has @4 u32 length; @8 the bytes, zeros up to a multiple of 4.
- *   A record is sent with a round if the slot's `sent` plus the slot's number is a multiple of `every`. At least one packet
+ * A record is sent with a round if the slot's `sent` plus the slot's number is a multiple of `every`. At least one
+ * packet
  *   has 1.
  *
  * The guardian sets the sequence numbers, NLM_F_REQUEST and NLM_F_ACK. It logs and ignores a message that breaks these

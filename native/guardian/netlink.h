@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sends the rtnetlink requests of cleanup plans in batches, and reads their ACKs. Decided here: a request that fails
- * stops no other, and all ACKs of one execution together have a time limit. Does not know what a request asks for.
+ * Sends the rtnetlink requests of cleanup plans in batches, and reads their ACKs. A request that fails stops no other,
+ * and all ACKs of one execution together have a time limit. This file does not know what a request asks for.
  */
 #ifndef GUARDIAN_NETLINK_H
 #define GUARDIAN_NETLINK_H

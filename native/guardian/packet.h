@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sends packets of protocol 112: those of cleanup plans, over one raw socket for each family, and single ones for the
- * clock thread. Does not know their content.
+ * clock thread. This file does not know their content.
  */
 #ifndef GUARDIAN_PACKET_H
 #define GUARDIAN_PACKET_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cleanup plans: what the guardian does for each unit in place of an engine that is gone or late. Decided here: which
- * message is a plan, and that a unit has at most one. A plan that was stored is well formed, so its readers check
- * nothing.
+ * Cleanup plans: what the guardian does for each unit in place of an engine that is gone or late. This file decides
+ * which message is a plan. A unit has at most one plan. A stored plan is well formed, so the functions that read it
+ * check nothing.
  */
 #ifndef GUARDIAN_PLAN_H
 #define GUARDIAN_PLAN_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The engine's process: its start, its end, and what the guardian passes on to it. Decided here: the engine starts with
- * the guardian's capabilities, without a core dump unless --core, and its exit status becomes the guardian's.
+ * The engine's process: its start, its end, and what the guardian passes on to it. The engine starts with the
+ * guardian's capabilities, without a core dump unless --core, and its exit status becomes the guardian's.
  */
 #ifndef GUARDIAN_PROCESS_H
 #define GUARDIAN_PROCESS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Renews the lifetime of installed addresses. Decided here: only the guardian renews, only while the plan's word is
- * armed, and the engine reads in the word that a renewal is under way.
+ * Renews the lifetime of installed addresses. Only the guardian renews, only while the plan's word is armed, and the
+ * engine reads in the word that a renewal is under way.
  */
 #ifndef GUARDIAN_RENEW_H
 #define GUARDIAN_RENEW_H

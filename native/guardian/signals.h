@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Signals for the engine. Decided here: a signal that would end an engine that is still starting waits until the engine
- * is ready. SIGTERM and SIGINT never wait, because an engine that is not ready has nothing to clean up.
+ * Signals for the engine. A signal that would end an engine that is still starting waits until the engine is ready.
+ * SIGTERM and SIGINT never wait, because an engine that is not ready has nothing to clean up.
  */
 #ifndef GUARDIAN_SIGNALS_H
 #define GUARDIAN_SIGNALS_H

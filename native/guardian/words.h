@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The guardian's side of the shared memory (common/guardian-words.h). Decided here: when the guardian may act on a
- * word, and that an engine without shared memory is guarded against its death alone.
+ * The guardian's side of the shared memory (common/guardian-words.h). This file decides when the guardian may act on a
+ * word. If the engine has no shared memory, the guardian notices only the death of the engine.
  */
 #ifndef GUARDIAN_WORDS_H
 #define GUARDIAN_WORDS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stream to the daemon, descriptor 3. Decided here: the bytes of orders and answers.
+ * The stream to the daemon, descriptor 3. This file defines the bytes of orders and answers.
  * src/healthcheck/programs/launcher-channel.ts has the other side.
  *
  * Orders: a byte of 0x80 + N runs the program N, counted from 0 (ignored while a run is under way). 'n' and one more

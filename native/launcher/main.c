@@ -2,8 +2,8 @@
 /*
  * Runs the programs of one health check, or of one virtual router's notifications, one at a time, as one user. Decided
  * here: which privileges the launcher drops before the first run (all, unless --keep, ADR 0026). Only its command line
- * names programs: an order of the daemon chooses one of them, and a number to append. Does not know when a run is due,
- * how long it may take, and what its result means.
+ * names programs: an order of the daemon chooses one of them, and a number to append. This file does not know when a
+ * run is due, how long it may take, and what its result means.
  *
  *   holdfast-launcher [--user UID:GID] [--spare] [--keep] {--program | --numbered} COUNT PROGRAM [ARGUMENT]... ...
  *

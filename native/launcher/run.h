@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One run of a program: its start, its output, its end. Decided here: a run has ended when no process of it is left.
- * The launcher is the reaper of all descendants (PR_SET_CHILD_SUBREAPER), so a new session or a double fork is no way
- * out. With --spare this holds only for a run that was ordered to end: a program that ends by itself may have started a
- * service, which stays as a survivor.
+ * One run of a program: its start, its output, its end. A run has ended when no process of it is left. The launcher is
+ * the reaper of all descendants (PR_SET_CHILD_SUBREAPER), so a new session or a double fork is no way out. With --spare
+ * this holds only for a run that was ordered to end: a program that ends by itself may have started a service, which
+ * stays as a survivor.
  */
 #ifndef LAUNCHER_RUN_H
 #define LAUNCHER_RUN_H

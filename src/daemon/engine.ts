@@ -87,7 +87,8 @@ export type DaemonPorts = {
 
 /**
  * Switches for tests only. A test turns a protection off to show that it is needed. `drainBeforeExpire: false` acts on
- * the timer alone, without ground rule 2. `noticeAbsence: false` continues after a stall as if nothing had happened.
+ * the timer alone, without reading waiting packets first (ground rule 2). `noticeAbsence: false` continues after a
+ * stall as if nothing had happened.
  */
 export type DaemonOptions = { readonly drainBeforeExpire: boolean; readonly noticeAbsence?: boolean }
 

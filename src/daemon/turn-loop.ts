@@ -1,7 +1,7 @@
 /**
  * Runs the turns of the engine. A turn begins with one `now`, posts what happened, runs the effects and sets the alarm.
  * This file decides the order of these steps. Above all, an alarm drains the queues before it acts on a deadline
- * (ground rule 2). This file does not know the consequences of an event.
+ * (ground rule 2: a waiting packet counts). This file does not know the consequences of an event.
  */
 import { Histogram } from '../metrics/histogram.ts'
 import { METRICS } from '../metrics/names.ts'
@@ -29,7 +29,10 @@ export type TurnContext = {
   readonly network: Pick<NetworkPort, 'drain'>
   readonly wakeUp: MakeWakeUp
   readonly recorder: Recorder
-  /** False only in tests: the engine then acts on its timer without reading waiting packets first (ground rule 2). */
+  /**
+   * False only in tests: the engine then acts on its timer without reading waiting packets first (ground rule 2: a
+   * waiting packet counts).
+   */
   readonly drainBeforeExpire: boolean
   /** Called after a turn that changed a state, if every router is in Initialize. */
   readonly onIdle: (now: Millis) => void

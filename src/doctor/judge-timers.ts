@@ -16,7 +16,7 @@ import {
 
 /**
  * Largest change between wall clock and monotonic clock, in milliseconds, with which the kernel's receive times are
- * used (ground rule 2).
+ * used (ground rule 2: a waiting packet counts).
  */
 const STEP = 1
 /** Milliseconds between the takeovers of equal routers (docs/architecture.md, Stagger). */

@@ -1,7 +1,7 @@
 /**
  * The deadline of one run of a check. This file decides that if the thread did not run at the deadline, it first reads
  * the octets that have arrived, and extends the deadline by the lost time. A delay of this process is not a failure of
- * the target (ground rule 2, applied to checks).
+ * the target (ground rule 2, a waiting packet counts, applied to checks).
  */
 import type { Millis } from '../wire/units.ts'
 import { monotonicNow } from './probe.ts'

@@ -1,7 +1,7 @@
 /**
  * Adds addresses to interfaces and removes them. This file decides which errors of the kernel mean success, so that
- * every request can be repeated (ground rule 6). Other files decide which addresses to add or remove
- * (daemon/addresses/reconcile.ts).
+ * every request can be repeated (ground rule 6: addresses within 10 ms, or priority 0). Other files decide which
+ * addresses to add or remove (daemon/addresses/reconcile.ts).
  */
 import type { AddressOutcome, AddressStep, NameOf } from '../daemon/ports.ts'
 import { address } from '../wire/address.ts'

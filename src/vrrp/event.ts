@@ -62,7 +62,7 @@ export type Event =
       readonly advertisement: Advertisement
       /**
        * Time of reception of the packet, from which the next deadline is counted. Every packet counts, even an old one
-       * (ground rule 2).
+       * (ground rule 2: a waiting packet counts).
        */
       readonly receivedAt: Millis
     }
@@ -91,8 +91,8 @@ export type Event =
       readonly receptionLost: boolean
     }
   /**
-   * Reports an absence of this node, once for a sync group (ground rule 3). The daemon posts it before it reads the
-   * packets that waited in the meantime.
+   * Reports an absence of this node, once for a sync group (ground rule 3: a node that was away listens first). The
+   * daemon posts it before it reads the packets that waited in the meantime.
    */
   | {
       readonly kind: 'absenceNoticed'

@@ -234,7 +234,7 @@ function expire(world: World, who: Who, setting: Setting, machine: Machine): Wor
   const { advertisementInterval, version } = setting.parameters(who, priority)
   const listens = state.name === 'Backup' || state.name === 'Leaving'
   const interval = state.name === 'Backup' ? state.activeAdverInterval : advertisementInterval
-  // The node was stalled for longer than its Active_Down_Interval (ground rule 2).
+  // The node was stalled for longer than its Active_Down_Interval (ground rule 2: a waiting packet counts).
   const receptionLost = listens && late > activeDownInterval(priority, interval, version)
   return post(world, who, { kind: 'deadlineReached', receptionLost }, setting, machine)
 }

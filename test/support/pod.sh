@@ -1,7 +1,7 @@
 # Imitates the environment of keepalived in a cluster's static pod. The script starts keepalived if its configuration
 # file exists, and opens a socket. A line "reload" or "stop" on that socket becomes a signal for the oldest keepalived
-# process. If there is no such process, "reload" starts keepalived. Decided here: the place of the pod's folders (POD),
-# the program that takes keepalived's role (KEEPALIVED), and the listener that replaces socat (LISTENER).
+# process. If there is no such process, "reload" starts keepalived. This script decides the place of the pod's folders
+# (POD), the program that takes keepalived's role (KEEPALIVED), and the listener that replaces socat (LISTENER).
 set -u
 mount -t tmpfs none /run
 export POD KEEPALIVED

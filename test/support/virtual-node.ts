@@ -1,7 +1,7 @@
 /**
  * Models one node of the virtual LAN: its virtual routers (one, or the members of a sync group), a receive queue and a
- * clock that may be wrong. The node reads its queue before a deadline fires, exactly as the daemon must (ground rule
- * 2), and runs the effects of a sync group in rounds. Packets are real octets: transmit.ts writes them, receive.ts
+ * clock that may be wrong. The node reads its queue before a deadline fires, because a waiting packet counts (ground
+ * rule 2). It runs the effects of a sync group in rounds. Packets are real octets: transmit.ts writes them, receive.ts
  * judges them. This file does not know the other nodes.
  */
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The timer that wakes the engine if frames do not leave: 2.5 intervals after the last frame of any armed slot, and
- * immediately if the clock thread stops a slot. A guardian that stands still cannot delay it. Decided here: the timer is
- * not set with each frame, only if it would otherwise fire within the next interval. Only the clock thread uses this
- * file.
+ * immediately if the clock thread stops a slot. A guardian that stands still cannot delay it. The timer is not set with
+ * each frame, only if it would otherwise fire within the next interval. Only the clock thread uses this file.
  */
 #ifndef GUARDIAN_CLOCK_COVER_H
 #define GUARDIAN_CLOCK_COVER_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's filter of the clock's raw sockets: they accept only packets whose VRID has an order. Decided here: the
- * filter accepts a VRID before the clock thread receives the first order of that VRID, so no packet is missed. Only the
- * executor thread uses this file.
+ * The kernel's filter of the clock's raw sockets: they accept only packets whose VRID has an order. The filter accepts
+ * a VRID before the clock thread receives the first order of that VRID, so no packet is missed. Only the executor
+ * thread uses this file.
  */
 #ifndef GUARDIAN_CLOCK_FILTER_H
 #define GUARDIAN_CLOCK_FILTER_H

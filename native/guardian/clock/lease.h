@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lease: frames are sent only as long as the engine proves that it has read everything. Decided here: when the clock
- * thread asks for a proof, when the lease is over, and which news the engine has not read. Only the clock thread uses
- * this file. Requires shared memory.
+ * The lease: frames are sent only as long as the engine proves that it has read everything. This file decides when the
+ * clock thread asks for a proof, when the lease is over, and which news the engine has not read. Only the clock thread
+ * uses this file. Requires shared memory.
  */
 #ifndef GUARDIAN_CLOCK_LEASE_H
 #define GUARDIAN_CLOCK_LEASE_H

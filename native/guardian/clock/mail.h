@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The two ways between the threads. Orders go to the clock thread, unused orders go back to the executor thread, and
- * each thread can wake the other. Decided here: no thread ever waits for the other. A list is taken whole, so that no
- * order is on two lists.
+ * each thread can wake the other. No thread ever waits for the other. A list is taken whole, so that no order is on two
+ * lists.
  */
 #ifndef GUARDIAN_CLOCK_MAIL_H
 #define GUARDIAN_CLOCK_MAIL_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Orders of the clock: the frames of a slot, as the engine prepared them. Decided here: which message is an order. An
- * order that was made is well formed, so its readers check nothing. The executor thread makes and frees orders. Between
- * send_order() and take_returned_orders() (mail.h) an order belongs to the clock thread.
+ * Orders of the clock: the frames of a slot, as the engine prepared them. This file decides which message is an order.
+ * An order that was made is well formed, so the functions that read it check nothing. The executor thread makes and
+ * frees orders. Between send_order() and take_returned_orders() (mail.h) an order belongs to the clock thread.
  */
 #ifndef GUARDIAN_CLOCK_ORDER_H
 #define GUARDIAN_CLOCK_ORDER_H

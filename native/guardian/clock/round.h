@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One round of an order: its frames are sent once. Decided here: the checks directly before sending, and what a round
- * that cannot take place means. Only the clock thread uses this file.
+ * One round of an order: its frames are sent once. This file decides the checks directly before sending, and the effect
+ * of a round that cannot take place. Only the clock thread uses this file.
  */
 #ifndef GUARDIAN_CLOCK_ROUND_H
 #define GUARDIAN_CLOCK_ROUND_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clock thread's side of the slots in shared memory (common/guardian-words.h). Decided here: when the clock thread
- * may act on a slot, and the deadline that a sent frame gives to the unit. Requires shared memory.
+ * The clock thread's side of the slots in shared memory (common/guardian-words.h). This file decides when the clock
+ * thread may act on a slot, and the deadline that a sent frame gives to the unit. Requires shared memory.
  */
 #ifndef GUARDIAN_CLOCK_SLOT_H
 #define GUARDIAN_CLOCK_SLOT_H

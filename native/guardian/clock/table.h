@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The orders that the clock thread knows, at most one for each slot, and the sequence of their rounds. Decided here: an
- * order without a planned round stays in the table, because packets of other routers still concern its slot. Only the
- * clock thread uses this file. Does not know what a round is.
+ * The orders that the clock thread knows, at most one for each slot, and the sequence of their rounds. An order without
+ * a planned round stays in the table, because packets of other routers still concern its slot. Only the clock thread
+ * uses this file. This file does not know what a round is.
  */
 #ifndef GUARDIAN_CLOCK_TABLE_H
 #define GUARDIAN_CLOCK_TABLE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clock thread: sends the frames of the engine's orders at their times (docs/adr/0086). Decided here: it never
- * allocates memory, logs, opens a descriptor or uses netlink, because each of those may have to wait.
+ * The clock thread: sends the frames of the engine's orders at their times (docs/adr/0086). The thread never allocates
+ * memory, logs, opens a descriptor or uses netlink, because each of those may have to wait.
  */
 #ifndef GUARDIAN_CLOCK_THREAD_H
 #define GUARDIAN_CLOCK_THREAD_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The executor thread's side of the clock: it checks and passes on the engine's orders, and knows the slots of each
- * unit. Decided here: how long an execution waits for the clock thread, and which deadlines the clock thread keeps.
+ * unit. This file decides how long an execution waits for the clock thread, and which deadlines the clock thread keeps.
  */
 #ifndef GUARDIAN_CLOCK_UNITS_H
 #define GUARDIAN_CLOCK_UNITS_H

@@ -1,8 +1,8 @@
 /**
  * Keeps the addresses of a router installed. This class decides which addresses should be on this node in the present
  * state of the router, and where the router last removed addresses. It also decides when a failed installation is a
- * fault of the router, and for how long (ground rule 6). It does not know packets, decisions of sync groups, or how the
- * kernel gets an address (`address-keeper.ts`).
+ * fault of the router, and for how long (ground rule 6: addresses within 10 ms, or priority 0). It does not know
+ * packets, decisions of sync groups, or how the kernel gets an address (`address-keeper.ts`).
  */
 import type { Fault } from '../../vrrp/event.ts'
 import { ownsAddresses, type Parameters } from '../../vrrp/parameters.ts'
@@ -37,7 +37,10 @@ export type AddressHolder = Place & {
   announceAgain(now: Millis): void
 }
 
-/** Milliseconds for which the fault lasts after the retry of an installation failed (ground rule 6). */
+/**
+ * Milliseconds for which the fault lasts after the retry of an installation failed (ground rule 6: addresses within 10
+ * ms, or priority 0).
+ */
 const BACKOFF_FIRST = 10_000
 const BACKOFF_LAST = 300_000
 
@@ -110,7 +113,7 @@ export class AddressDuty {
     const target = this.#target()
     if (target === undefined) return
     const router = this.#router
-    // Addresses that our guardian has removed must not return (ground rule 3).
+    // Addresses that our guardian has removed must not return (ground rule 3: a node that was away listens first).
     if (router.group.noticeExecution(now)) return
     // A guardian removes the lifetime of an address that should have no lifetime.
     const ending = target.lifetime === undefined && router.group.cleanup.guarded

@@ -37,7 +37,8 @@ export type AddressTarget = {
 }
 
 /**
- * Milliseconds until the retry of a failed change (ground rule 6), and between further attempts to remove an address.
+ * Milliseconds until the retry of a failed change (ground rule 6: addresses within 10 ms, or priority 0), and between
+ * further attempts to remove an address.
  */
 const REPAIR_AFTER = 10
 const REPAIR_AGAIN = 1_000
@@ -157,7 +158,7 @@ export class AddressKeeper {
 
   /**
    * Removes the remaining addresses, because two hosts that answer are worse than any number of attempts (ground rule
-   * 4). Returns true if no address is left.
+   * 4: no VIP outlives its holder). Returns true if no address is left.
    */
   finishRemoval(target: AddressTarget, now: Millis): boolean {
     if (!this.#reach(target)) {

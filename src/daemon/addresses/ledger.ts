@@ -1,8 +1,8 @@
 /**
  * The ledger lists every VIP that this node may have installed. The sweep at the start knows the VIPs of the present
- * configuration. For VIPs that are no longer in the configuration the sweep needs the ledger (ground rule 4). This file
- * decides that the ledger changes before the first VIP can be installed, and after the last VIP was removed. The module
- * ledger-file.ts stores the ledger.
+ * configuration. For VIPs that are no longer in the configuration the sweep needs the ledger (ground rule 4: no VIP
+ * outlives its holder). This file decides that the ledger changes before the first VIP can be installed, and after the
+ * last VIP was removed. The module ledger-file.ts stores the ledger.
  */
 import type { ResolvedRouter } from '../../config/resolve.ts'
 import { ownsAddresses } from '../../vrrp/parameters.ts'

@@ -1,8 +1,8 @@
 /**
  * Removes addresses that a reload took out of the configuration and that could not be uninstalled. No router has such
  * an address any longer. Another node may answer for it as well, which is worse than a router that is down. The removal
- * is repeated for ever (ground rule 4), but only for exactly the installed form. The same address with another prefix
- * length is not ours. This file knows nothing about why an address was removed.
+ * is repeated for ever (ground rule 4: no VIP outlives its holder), but only for exactly the installed form. The same
+ * address with another prefix length is not ours. This file knows nothing about why an address was removed.
  */
 import { LOG } from '../../log/log.ts'
 import type { Address } from '../../wire/address.ts'

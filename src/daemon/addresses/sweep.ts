@@ -1,8 +1,8 @@
 /**
- * Decides which addresses an earlier run left on this node (ground rule 4). Configured VIPs count on any interface and
- * with any prefix length (link-local VIPs only in the form of reconcile.ts). Other addresses of the ledger count only
- * in the installed form. An owner's addresses (priority 255) that are the node's own never count. The caller removes
- * the addresses found here.
+ * Decides which addresses an earlier run left on this node (ground rule 4: no VIP outlives its holder). Configured VIPs
+ * count on any interface and with any prefix length (link-local VIPs only in the form of reconcile.ts). Other addresses
+ * of the ledger count only in the installed form. An owner's addresses (priority 255) that are the node's own never
+ * count. The caller removes the addresses found here.
  */
 import type { Config } from '../../config/config.ts'
 import { heldAddresses, ownAddressesOf } from '../../config/schema/virtual-address.ts'

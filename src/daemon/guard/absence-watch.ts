@@ -1,7 +1,8 @@
 /**
- * Notices whether this engine was away since its last turn (ground rule 3): the guardian has executed a plan, the
- * machine was suspended, or the alarm was far too late. Every turn begins with this test. An absence is handled in
- * router-group.ts, and vrrp/extensions/returning.ts decides how the routers return.
+ * Notices whether this engine was away since its last turn: the guardian has executed a plan, the machine was
+ * suspended, or the alarm was far too late. A node that was away listens before it speaks (ground rule 3). Every turn
+ * begins with this test. An absence is handled in router-group.ts, and vrrp/extensions/returning.ts decides how the
+ * routers return.
  */
 import { LEAST_SILENCE } from '../../vrrp/extensions/returning.ts'
 import type { Millis } from '../../wire/units.ts'

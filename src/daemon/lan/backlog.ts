@@ -1,7 +1,7 @@
 /**
- * Tells whether an advertisement may exist that no router has processed (ground rule 2): it still waits in the queue,
- * or the kernel has dropped it. The decision uses the numbers that each drain of the socket returned. This file knows
- * nothing about sockets, and the consequences.
+ * Tells whether an advertisement may exist that no router has processed (ground rule 2: a waiting packet counts): it
+ * still waits in the queue, or the kernel has dropped it. The decision uses the numbers that each drain of the socket
+ * returned. This file knows nothing about sockets, and the consequences.
  */
 import type { DrainResult } from '../ports.ts'
 

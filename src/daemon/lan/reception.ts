@@ -23,7 +23,7 @@ import { describeMismatch, isMismatch } from './mismatched-routers.ts'
 
 /**
  * Limit of batches that are read when a deadline expires: 4 096 packets. After that the router decides, so that a flood
- * cannot prevent a takeover (ground rule 2).
+ * cannot prevent a takeover (ground rule 2: a waiting packet counts).
  */
 const DRAIN_BATCHES = 32
 /**
@@ -79,7 +79,7 @@ export class Reception {
 
   /**
    * True if packets wait or the kernel may have dropped packets, so that a missing advertisement proves nothing (ground
-   * rule 2).
+   * rule 2: a waiting packet counts).
    */
   get isIncomplete(): boolean {
     return this.#backlog.mayHide

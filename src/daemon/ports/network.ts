@@ -70,8 +70,8 @@ export type AddressStep =
   | ({ readonly action: 'add'; readonly lifetime?: number | undefined } & WantedAddress)
   | ({ readonly action: 'remove' } & WantedAddress)
 /**
- * Outcome of adding or removing an address. EEXIST on add and EADDRNOTAVAIL on remove count as success (ground rule 6).
- * `changed` is false then, and the kernel sends no notification.
+ * Outcome of adding or removing an address. EEXIST on add and EADDRNOTAVAIL on remove count as success (ground rule 6:
+ * addresses within 10 ms, or priority 0). `changed` is false then, and the kernel sends no notification.
  */
 export type AddressOutcome = { readonly step: AddressStep } & (
   | { readonly ok: true; readonly changed: boolean }

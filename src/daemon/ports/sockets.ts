@@ -26,7 +26,7 @@ export type ReceivedPacket = {
   readonly bytes: Uint8Array
   /**
    * Time at which the kernel received the packet, on the monotonic clock. The present time if the kernel's time cannot
-   * be trusted (ground rule 2).
+   * be trusted (ground rule 2: a waiting packet counts).
    */
   readonly receivedAt: Millis
 }

@@ -35,7 +35,10 @@ export type RouterIo = AddressIo &
   Asker & {
     readonly interfaceName: string
     readonly mac: Mac
-    /** True if packets wait or may have been dropped, so that silence proves nothing (ground rule 2). */
+    /**
+     * True if packets wait or may have been dropped, so that silence proves nothing (ground rule 2: a waiting packet
+     * counts).
+     */
     readonly receptionLost: boolean
     /** True if the link is up, so that sent packets may arrive. */
     readonly canSend: boolean

@@ -210,14 +210,14 @@ export class Router {
 
   /**
    * Tells whether a decision may lack received packets, because the engine is `late` milliseconds late or because the
-   * kernel dropped packets (ground rule 2).
+   * kernel dropped packets (ground rule 2: a waiting packet counts).
    */
   mayHaveMissed(late: number): boolean {
     const io = this.#io
     const parameters = this.#parameters
     const state = this.#state
     // In Returning the engine knows that it slept. Only one thing matters: whether the queue held every packet (ground
-    // rule 3).
+    // rule 3: a node that was away listens first).
     if (state.name === 'Returning') return io?.receptionLost === true
     if (state.name !== 'Backup' && state.name !== 'Leaving') return false
     const interval = state.name === 'Backup' ? state.activeAdverInterval : parameters.advertisementInterval

@@ -31,8 +31,8 @@ export const BATCH = 128
  */
 export const SIZE = { ipv4: 1500, ipv6: 4200 } as const
 /**
- * Octets of the receive buffer (ground rule 2). A default buffer holds 256 advertisements, and a full buffer drops the
- * newest packets.
+ * Octets of the receive buffer (ground rule 2: a waiting packet counts). A default buffer holds 256 advertisements, and
+ * a full buffer drops the newest packets.
  */
 export const RECEIVE_BUFFER = 4 * 1024 * 1024
 const TTL = 255

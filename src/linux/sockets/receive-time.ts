@@ -1,7 +1,8 @@
 /**
  * Converts the kernel's receive time of a packet to the monotonic clock. This file decides when a time stamp is trusted
- * (ground rule 2). Pure: the clocks are arguments. The kernel's time stamp is CLOCK_REALTIME, which operators and NTP
- * may step. A wrong early time would move a deadline into the past, so a doubtful time stamp counts as now.
+ * (ground rule 2: a waiting packet counts). Pure: the clocks are arguments. The kernel's time stamp is CLOCK_REALTIME,
+ * which operators and NTP may step. A wrong early time would move a deadline into the past, so a doubtful time stamp
+ * counts as now.
  */
 import { type Millis, millis } from '../../wire/units.ts'
 

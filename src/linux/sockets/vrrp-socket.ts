@@ -1,7 +1,7 @@
 /**
  * Sends and receives advertisements, one socket for each interface and family. This file decides how a queue is
- * drained, dated and counted (ground rule 2). This file does not know VRRP: no octet of a message is read or checked,
- * and a cut packet is delivered cut.
+ * drained, dated and counted (ground rule 2: a waiting packet counts). This file does not know VRRP: no octet of a
+ * message is read or checked, and a cut packet is delivered cut.
  */
 import type {
   AdvertisementSocket,

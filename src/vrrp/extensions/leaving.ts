@@ -28,7 +28,7 @@ const REPEAT_AFTER = 2
 const OFF_AFTER_ANNOUNCEMENT = 5
 /**
  * Milliseconds from the successor's advertisement to the removal of the addresses. The successor has installed its
- * addresses by then (within 10 ms, ground rule 6), even if we missed its gratuitous ARP. A kernel under load needs some
+ * addresses by then (ground rule 6: within 10 ms), even if we missed its gratuitous ARP. A kernel under load needs some
  * 30 ms more before an IPv6 address answers, and announces the address only then (docs/adr/0013).
  */
 const OFF_AFTER_ADVERTISEMENT = { ipv4: 20, ipv6: 100 } as const
@@ -201,7 +201,7 @@ export function removeDue(state: Leaving, now: Millis): readonly [Leaving, reado
 
 /**
  * Returns the successor with the time of its last advertisement. If packets were lost, that time is now, because a
- * later advertisement of the successor may be among them (ground rule 2).
+ * later advertisement of the successor may be among them (ground rule 2: a waiting packet counts).
  */
 export const asHeard = (successor: Successor, receptionLost: boolean, now: Millis): Successor =>
   receptionLost ? { ...successor, heardAt: now } : successor

@@ -1,4 +1,7 @@
-/** Every case in which a queue may hide a packet (ground rule 2), from the results of its drains. */
+/**
+ * Every case in which a queue may hide a packet (ground rule 2: a waiting packet counts), from the results of its
+ * drains.
+ */
 import { expect, test } from 'vitest'
 import { Backlog } from '../../../src/daemon/lan/backlog.ts'
 

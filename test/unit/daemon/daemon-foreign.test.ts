@@ -1,6 +1,7 @@
 /**
  * Addresses as a target state (docs/architecture.md). Changes by other programs are undone and counted. Changes by the
- * daemon are never taken for foreign ones. Addresses of an earlier run are swept (ground rule 4).
+ * daemon are never taken for foreign ones. Addresses of an earlier run are swept (ground rule 4: no VIP outlives its
+ * holder).
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

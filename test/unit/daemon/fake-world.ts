@@ -669,7 +669,8 @@ export class FakeWorld {
     if (step.action === 'add') this.lifetimes.set(target, step.lifetime)
     const failed = this.addressFailures.get(`${action} ${target}`)
     if (failed !== undefined) return { step, ok: false, failure: failed }
-    // EEXIST and EADDRNOTAVAIL are success (ground rule 6), without a notification.
+    // EEXIST and EADDRNOTAVAIL are success (ground rule 6: addresses within 10 ms, or priority 0), without a
+    // notification.
     const changed = this.#change(action, { interfaceIndex, address: target, prefixLength, tentative: false })
     return { step, ok: true, changed }
   }

@@ -114,8 +114,8 @@ function leaveTogether(members: readonly Moving[], event: Event, now: Millis): r
 }
 
 /**
- * Handles an absence, which concerns all members of a sync group (ground rule 3). The members listen before they send,
- * unless all addresses are the node's own.
+ * Handles an absence, which concerns all members of a sync group (ground rule 3: a node that was away listens first).
+ * The members listen before they send, unless all addresses are the node's own.
  */
 function returnTogether(
   members: readonly Moving[],

@@ -1,4 +1,7 @@
-/** A deadline after which packets were lost, or the process slept (ground rule 2), in every profile. */
+/**
+ * A deadline after which packets were lost, or the process slept (ground rule 2: a waiting packet counts), in every
+ * profile.
+ */
 import { describe, expect, test } from 'vitest'
 import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
 import { centis } from '../../../../src/wire/units.ts'

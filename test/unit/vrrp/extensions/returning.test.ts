@@ -1,6 +1,7 @@
 /**
- * An Active that was away (ground rule 3): exact effects and next state of every way into Returning and out of
- * it, alone and in a sync group. SX-LT01 as far as it fits: no priority 0 and no advertisement on the way down.
+ * An Active that was away listens before it speaks (ground rule 3). Exact effects and next state of every way into
+ * Returning and out of it, alone and in a sync group. SX-LT01 as far as it fits: no priority 0 and no advertisement on
+ * the way down.
  */
 import { describe, expect, test } from 'vitest'
 import type { Event } from '../../../../src/vrrp/event.ts'
