@@ -38,6 +38,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 unit=$root/etc/systemd/system/holdfast.service
+resign=$root/etc/systemd/system/holdfast-resign.service
 # An upgrade, and an --uninstall, use the installed place.
 if [ -z "$prefix" ]; then
   prefix=$(sed -n 's|^ExecStart=\(/[^ ]*\)/bin/holdfast .*|\1|p' "$unit" 2>/dev/null | head -n 1)
@@ -59,7 +60,8 @@ managed=''
 
 if [ -n "$uninstall" ]; then
   [ -z "$managed" ] || [ ! -e "$unit" ] || systemctl disable --now holdfast.service || fail 'Cannot stop holdfast.service'
-  rm -f "$unit"
+  [ -z "$managed" ] || [ ! -e "$resign" ] || systemctl stop holdfast-resign.service
+  rm -f "$unit" "$resign"
   [ "$(readlink "$command" 2>/dev/null)" != "$prefix/bin/holdfast" ] || rm -f "$command"
   # Only what is ours: a prefix may have been given by mistake.
   for tree in "$root$prefix" "$root$prefix.new" "$root$prefix.old"; do
@@ -123,6 +125,8 @@ mv "$root$prefix.new" "$root$prefix"
 ln -sfn "$prefix/bin/holdfast" "$command"
 sed "s|/opt/holdfast/|$prefix/|g" "$root$prefix/deploy/systemd/holdfast.service" >"$unit.new"
 mv "$unit.new" "$unit"
+sed "s|/opt/holdfast/|$prefix/|g" "$root$prefix/deploy/systemd/holdfast-resign.service" >"$resign.new"
+mv "$resign.new" "$resign"
 [ -e "$etc/holdfast.yaml.example" ] && rm -f "$etc/holdfast.yaml.example"
 cp "$root$prefix/deploy/systemd/holdfast.yaml.example" "$etc/"
 chmod 755 "$etc"
