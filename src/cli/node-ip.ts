@@ -128,16 +128,17 @@ function set(selection: Selection, { wishes }: Question, options: NodeIpOptions)
     userManagedLoadBalancer: options.userManagedLb === true,
     platform: options.platform,
   })
-  const lines = []
+  const changed = files.filter(({ path, content }) => textOf(join(options.root, path)) !== content)
+  let lines: readonly string[] = []
   let warnings: readonly string[] = []
   try {
-    // The file of the primary address announces the choice, so it is written last.
+    // No file of an earlier choice is replaced before all files of the new choice are on the disk.
+    for (const file of changed) prepare(options.root, file)
     if (options.root === '/' && selection.link !== undefined) warnings = forward(selection.link, selection.chosen)
-    for (const file of files) {
-      const done = put(options.root, file)
-      if (done !== undefined) lines.push(done)
-    }
+    // The file of the primary address announces the choice, so it is the last one.
+    lines = changed.map((file) => put(options.root, file))
   } catch (error) {
+    for (const { path } of changed) rmSync(nextTo(options.root, path), { force: true })
     const reason = messageOf(error)
     return {
       exitCode: EXIT.failure,
@@ -149,23 +150,26 @@ function set(selection: Selection, { wishes }: Question, options: NodeIpOptions)
   return { ...say(stdout), stderr: warnings.map((warning) => `holdfast: ${warning}\n`).join('') }
 }
 
-/** Writes or removes a file. Returns a text about the change, `undefined` if nothing had to change. */
-function put(root: string, { path, content }: NodeFile): string | undefined {
-  const file = join(root, path)
-  const there = textOf(file)
-  if (there === content) return undefined
-  if (content === undefined) {
-    rmSync(file, { force: true })
-    return `removed ${file}`
-  }
-  mkdirSync(dirname(file), { recursive: true, mode: 0o755 })
-  // A reader sees the old file or the new file, never a part of one.
-  const next = `${file}.holdfast-new`
+/** Returns the path of a file that has its content but not its name yet. */
+const nextTo = (root: string, path: string): string => `${join(root, path)}.holdfast-new`
+
+/** Writes the content of a file under another name, if the file has a content. */
+function prepare(root: string, { path, content }: NodeFile): void {
+  if (content === undefined) return
+  const next = nextTo(root, path)
+  mkdirSync(dirname(next), { recursive: true, mode: 0o755 })
   writeFileSync(next, content, { mode: 0o644 })
   // The umask of this process must not hide the file from its readers.
   chmodSync(next, 0o644)
-  renameSync(next, file)
-  return `wrote ${file}`
+}
+
+/** Gives a prepared file its name, or removes a file without a content. Returns a text about the change. */
+function put(root: string, { path, content }: NodeFile): string {
+  const file = join(root, path)
+  // A reader sees the old file or the new file, never a part of one.
+  if (content !== undefined) renameSync(nextTo(root, path), file)
+  else rmSync(file, { force: true })
+  return `${content === undefined ? 'removed' : 'wrote'} ${file}`
 }
 
 /**

@@ -213,6 +213,17 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       expect(setHere(forwarding('1'), READ_ONLY)).toEqual({ stdout: '0 10.0.0.5', stderr: '' })
     })
 
+    test('if one file cannot be written, set writes no file and names the file', () => {
+      const { stdout, stderr } = setHere(
+        'mkdir -p /etc/systemd/system/crio.service.d /run/nodeip-configuration',
+        'mount -t tmpfs -o ro none /etc/systemd/system/crio.service.d',
+      )
+      expect(stdout).toBe('1')
+      expect(stderr).toMatch(
+        /^holdfast: Cannot store the address 10\.0\.0\.5: EROFS: .*crio\.service\.d\/20-nodenet\.conf\.holdfast-new/,
+      )
+    })
+
     test('if forwarding fails for another reason, set ends with exit status 1 before it prints the address', () => {
       const { stdout, stderr } = setHere('mount -t tmpfs none /proc/sys/net/ipv4/conf')
       expect(stdout).toBe('1')
