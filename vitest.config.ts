@@ -123,6 +123,7 @@ const TIMED = [
   'test/netns/explain-chaos.test.ts',
   'test/netns/failover.test.ts',
   'test/netns/guardian.test.ts',
+  'test/netns/guardian-clock.test.ts',
   'test/netns/guardian-deadline.test.ts',
   'test/netns/lease.test.ts',
   'test/netns/native-probe.test.ts',

@@ -19,67 +19,44 @@ const VIP2 = '10.0.0.201'
 const managed = new Set([address(VIP), address(VIP2)])
 const NODE = there('10.0.0.11', 2, 24)
 
-const CASES: {
-  name: string
-  wanted: readonly WantedAddress[]
-  present: readonly PresentAddress[]
-  steps: readonly AddressStep[]
-}[] = [
-  { name: 'nothing wanted, nothing there', wanted: [], present: [NODE], steps: [] },
-  {
-    name: 'becoming Active adds in the order wanted',
-    wanted: [at(VIP2, 2, 32), at(VIP, 2, 32)],
-    present: [NODE],
-    steps: [
-      { action: 'add', ...at(VIP2, 2, 32) },
-      { action: 'add', ...at(VIP, 2, 32) },
-    ],
-  },
-  {
-    name: 'stepping down removes',
-    wanted: [],
-    present: [NODE, there(VIP, 2, 32)],
-    steps: [{ action: 'remove', ...at(VIP, 2, 32) }],
-  },
-  { name: 'wanted and there', wanted: [at(VIP, 2, 32)], present: [NODE, there(VIP, 2, 32)], steps: [] },
-  {
-    name: 'on another interface it goes there first',
-    wanted: [at(VIP, 2, 32)],
-    present: [there(VIP, 3, 32)],
-    steps: [
-      { action: 'remove', ...at(VIP, 3, 32) },
-      { action: 'add', ...at(VIP, 2, 32) },
-    ],
-  },
-  {
-    name: 'with another prefix it goes first',
-    wanted: [at(VIP, 2, 32)],
-    present: [there(VIP, 2, 24)],
-    steps: [
-      { action: 'remove', ...at(VIP, 2, 24) },
-      { action: 'add', ...at(VIP, 2, 32) },
-    ],
-  },
-  {
-    name: 'a second copy with another prefix goes, the right one stays',
-    wanted: [at(VIP, 2, 32)],
-    present: [there(VIP, 2, 32), there(VIP, 2, 24)],
-    steps: [{ action: 'remove', ...at(VIP, 2, 24) }],
-  },
-  {
-    name: 'every removal comes before every addition',
-    wanted: [at(VIP2, 2, 32)],
-    present: [there(VIP, 2, 32), there(VIP2, 4, 32)],
-    steps: [
-      { action: 'remove', ...at(VIP, 2, 32) },
-      { action: 'remove', ...at(VIP2, 4, 32) },
-      { action: 'add', ...at(VIP2, 2, 32) },
-    ],
-  },
+const add = (...where: Parameters<typeof at>): AddressStep => ({ action: 'add', ...at(...where) })
+const remove = (...where: Parameters<typeof at>): AddressStep => ({ action: 'remove', ...at(...where) })
+type Case = readonly [string, readonly WantedAddress[], readonly PresentAddress[], readonly AddressStep[]]
+
+/** Name, wanted addresses, present addresses, steps. */
+const CASES: readonly Case[] = [
+  ['nothing wanted, nothing there', [], [NODE], []],
+  [
+    'becoming Active adds in the order wanted',
+    [at(VIP2, 2, 32), at(VIP, 2, 32)],
+    [NODE],
+    [add(VIP2, 2, 32), add(VIP, 2, 32)],
+  ],
+  ['stepping down removes', [], [NODE, there(VIP, 2, 32)], [remove(VIP, 2, 32)]],
+  ['wanted and there', [at(VIP, 2, 32)], [NODE, there(VIP, 2, 32)], []],
+  [
+    'on another interface it goes there first',
+    [at(VIP, 2, 32)],
+    [there(VIP, 3, 32)],
+    [remove(VIP, 3, 32), add(VIP, 2, 32)],
+  ],
+  ['with another prefix it goes first', [at(VIP, 2, 32)], [there(VIP, 2, 24)], [remove(VIP, 2, 24), add(VIP, 2, 32)]],
+  [
+    'a second copy with another prefix goes, the right one stays',
+    [at(VIP, 2, 32)],
+    [there(VIP, 2, 32), there(VIP, 2, 24)],
+    [remove(VIP, 2, 24)],
+  ],
+  [
+    'every removal comes before every addition',
+    [at(VIP2, 2, 32)],
+    [there(VIP, 2, 32), there(VIP2, 4, 32)],
+    [remove(VIP, 2, 32), remove(VIP2, 4, 32), add(VIP2, 2, 32)],
+  ],
 ]
 
 describe('reconcile', () => {
-  test.each(CASES)('$name', ({ wanted, present, steps }) => {
+  test.each(CASES)('%s', (_, wanted, present, steps) => {
     expect(reconcile({ wanted, managed, present })).toEqual(steps)
   })
 })
