@@ -66,7 +66,7 @@ export class ClockDuty {
     for (const router of routers()) {
       const { group } = router
       // The first member stands for its group.
-      if (group.members[0] !== router) continue
+      if (group.members[0] !== router || group.members.every(hasNoClock)) continue
       if (mayArm && group.members.every((member) => isCurrent(member, now))) armed += group.members.length
       else if (this.#settleGroup(group, mayArm, now)) {
         armed += group.members.length
@@ -149,6 +149,9 @@ export class ClockDuty {
     if (nearest !== undefined) clock.cover(nearest)
   }
 }
+
+/** Tells whether the router has no clock, needs none, and has ended none: most Backups in most turns. */
+const hasNoClock = ({ clock, state }: Router): boolean => state.name !== 'Active' && !clock.isArmed && !clock.isEnded
 
 /** Values of a router from which its order is made. */
 function sourcesOf(router: Router, now: Millis): readonly unknown[] {

@@ -73,6 +73,11 @@ export class RouterClock {
     return this.#made !== undefined
   }
 
+  /** True from the withdrawal of the clock until takeEnded(), or the next start of the clock. */
+  get isEnded(): boolean {
+    return this.#isEnded
+  }
+
   /** True if the clock may still send a round although it was withdrawn. */
   get isBusy(): boolean {
     return this.#lookAt !== undefined
