@@ -20,6 +20,8 @@ const IO = process.env.HOLDFAST_TEST_IO === undefined ? {} : { io: process.env.H
  * run test/netns
  */
 const LEASE = process.env.HOLDFAST_TEST_LEASE === undefined ? {} : { lease: process.env.HOLDFAST_TEST_LEASE }
+/** True if the guardian's clock repeats the advertisements of this test run's daemons. */
+export const LEASED = process.env.HOLDFAST_TEST_LEASE === 'on'
 
 /**
  * Folder in which every daemon of a test run records its inputs; `undefined`: no daemon records. Use
