@@ -30,7 +30,7 @@ const TAIL = 256 * 1024
 /** Limit of the bytes that commands read of a journal, however large its files are. */
 const MOST_READ = 64 << 20
 const MODE = 0o600
-/** Limit of a journal line in bytes. holdfast writes no longer lines. */
+/** Limit of a journal line in bytes. holdfast does not write a longer line. */
 const LONGEST_LINE = 64 * 1024
 const END_OF_LINE = 0x0a
 /** First characters of every line of the journal. */

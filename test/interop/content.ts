@@ -61,7 +61,7 @@ const NEWS = [
   // These lines come only with HOLDFAST_TEST_IO. They name the limits of that kind of socket.
   /^io: raw-socket: /,
   /: warning: |^engine died: removed \d+ VIPs?, sent priority 0$|^engine killed by signal 9 \(SIGKILL\)$/,
-  /: another host, [0-9a-f:]{17}, answers for \S+ as well$|^Removed .*: an earlier run left it$/,
+  /: another host, [0-9a-f:]{17}, answers for \S+ as well$|^Removed .*: an earlier run of holdfast installed it and did not remove it$/,
   // This line comes again at each repeated question. FRR's macvlan answers until zebra removes its carrier, and on a busy machine for
   // longer.
   /: duplicate holder: 00:00:5e:00:0[12]:[0-9a-f]{2} .* as well: gratuitous ARP or NA sent again$/,

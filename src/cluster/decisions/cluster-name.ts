@@ -68,7 +68,7 @@ function installConfigIn(clusterConfig: string): InstallConfig | string {
 function nameInServer(server: string): ClusterName | string {
   const refused = (why: string) => `Cannot name the cluster by its API server "${server}": ${why}`
   const host = /^[a-z]+:\/\/(?:[^/@]*@)?(\[[^\]]*\]|[^:/?#]*)/i.exec(server)?.[1] ?? ''
-  if (host === '') return refused('it has no host')
+  if (host === '') return refused('it names no host, expected https://api-int.NAME.DOMAIN:6443')
   if (host.startsWith('[') || parseAddress(host) !== undefined)
     return refused('its host is an IP address, expected api-int.NAME.DOMAIN')
   const [, name, ...domain] = host.toLowerCase().split('.')

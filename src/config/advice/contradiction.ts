@@ -54,27 +54,38 @@ function families({ router, path }: Placed, refuse: Refuse): void {
   if (first !== undefined && found !== undefined)
     refuse(
       ['addresses', other],
-      `Cannot use ${found.address} in "${name}" beside ${first.address}: a virtual router has addresses of one family; ` +
-        'use one router for each family, and a sync group of both',
+      refusedValue(
+        `addresses[${other}] of "${name}"`,
+        found.address,
+        `an ${familyName(family)} address, like ${first.address}; use one router for each family, and a sync group of both`,
+      ),
     )
   const listed = peerList({ router, path })
   for (const [index, { address }] of (listed.peers ?? []).entries())
     if (familyOf(address) !== family)
       refuse(
         [...listed.path.slice(path.length), index],
-        `Cannot use ${address} as a peer of "${name}": its virtual addresses are ${familyName(family)}`,
+        refusedValue(
+          `peers[${index}] of "${name}"`,
+          address,
+          `an ${familyName(family)} address, like the virtual addresses`,
+        ),
       )
   const holding = holdingOf(router)
   if (holding !== undefined && 'address' in holding && familyOf(holding.address) !== family)
     refuse(
       ['interface', 'holding'],
-      `Cannot run "${name}" where ${holding.address} is: its virtual addresses are ${familyName(family)}`,
+      refusedValue(
+        `interface.holding of "${name}"`,
+        holding.address,
+        `an ${familyName(family)} address, like the virtual addresses`,
+      ),
     )
   const source = sourceOf(router)
   if (source !== 'auto' && familyOf(source) !== family)
     refuse(
       sourcePath(router),
-      `Cannot send from ${source}: the virtual addresses of "${name}" are ${familyName(family)}`,
+      refusedValue(`source of "${name}"`, source, `an ${familyName(family)} address, like the virtual addresses`),
     )
 }
 
@@ -90,13 +101,13 @@ function versions({ name, version, addresses, advertisementInterval, authenticat
     if (authentication !== undefined)
       refuse(
         ['authentication'],
-        `Cannot use "authentication" in "${name}": version 3 has no authentication (RFC 9568 §9), only version 2 has`,
+        `authentication of "${name}": cannot be used in version 3 (RFC 9568 §9), expected version 2`,
       )
     return
   }
   // VR-V2-11.
   if (familyOfAll(addresses) === 'ipv6')
-    refuse(['version'], `Cannot use version 2 in "${name}": version 2 has no IPv6; use version 3`)
+    refuse(['version'], refusedValue(`version of "${name}"`, 2, '3, because version 2 has no IPv6'))
   // VR-V2-13: an interval that is rounded to 0 in the packet floods the LAN.
   if (advertisementInterval % 1000 !== 0)
     refuse(
@@ -112,21 +123,27 @@ function linkLocals(router: VirtualRouter, refuse: Refuse): void {
   if (router.interface === 'auto' && !scopes.has('global'))
     refuse(
       ['interface'],
-      `Cannot choose an interface for "${name}" by a link-local address, which every interface could have; write the name of the interface`,
+      refusedValue(
+        `interface of "${name}"`,
+        'auto',
+        'the name of an interface, because any interface may have a link-local address',
+      ),
     )
   // VR-PKT-06, VR-TX-04.
   if (routerKnobs(router).firstAddressLinkLocal && !scopes.has('link-local'))
     refuse(
       ['addresses'],
-      `Cannot run "${name}" without a link-local virtual address (RFC 9568 §5.2.9): add one, ` +
-        'or set "firstAddressLinkLocal: false"',
+      `addresses of "${name}": no link-local address, expected one (RFC 9568 §5.2.9), or "firstAddressLinkLocal: false"`,
     )
 }
 
 function labels(router: VirtualRouter, refuse: Refuse): void {
   for (const { entry, path } of allAddresses(router))
     if (entry.label !== undefined && familyOf(entry.address) === 'ipv6')
-      refuse([...path, 'label'], `Cannot label ${entry.address}: the kernel has no labels for IPv6 addresses`)
+      refuse(
+        [...path, 'label'],
+        refusedValue(`label of ${entry.address}`, entry.label, 'no label, because the kernel has none for IPv6'),
+      )
 }
 
 function peering(placed: Placed, refuse: Refuse): void {
@@ -140,7 +157,7 @@ function peering(placed: Placed, refuse: Refuse): void {
     if (virtual.has(address))
       refuse(
         [...at, index],
-        `Cannot use ${address} as a peer of "${name}": this is a virtual address of the router itself`,
+        refusedValue(`peers[${index}] of "${name}"`, address, 'the own address of a peer, not a virtual address'),
       )
 
   const isIpv6 = familyOfAll(router.addresses) === 'ipv6'
@@ -150,19 +167,26 @@ function peering(placed: Placed, refuse: Refuse): void {
   if (holding !== undefined && 'address' in holding && virtual.has(holding.address) && router.priority !== 255)
     refuse(
       ['interface', 'holding'],
-      `Cannot run "${name}" where ${holding.address} is: this is a virtual address of the router itself, which moves`,
+      refusedValue(
+        `interface.holding of "${name}"`,
+        holding.address,
+        'an address that is not virtual and does not move',
+      ),
     )
   const source = sourceOf(router)
   if (virtual.has(source) && router.priority !== 255)
-    refuse(sourcePath(router), `Cannot send from ${source}: it is a virtual address of "${name}"`)
+    refuse(sourcePath(router), refusedValue(`source of "${name}"`, source, 'an address that is not virtual'))
   if (unicastOf(router) === undefined) {
     // A multicast router compares peer addresses with its own source, which is link-local in IPv6.
     const global = odd('link-local')
     if (global >= 0)
       refuse(
         [...at, global],
-        `Cannot use ${peers[global]?.address} as a peer of "${name}": in IPv6 multicast, routers ` +
-          'identify each other by their link-local addresses',
+        refusedValue(
+          `peers[${global}] of "${name}"`,
+          peers[global]?.address,
+          'a link-local address, from which routers send in IPv6 multicast',
+        ),
       )
     return
   }
@@ -172,15 +196,15 @@ function peering(placed: Placed, refuse: Refuse): void {
   if (basis !== undefined && other >= 0)
     refuse(
       [...at, other],
-      `Cannot use ${peers[other]?.address} as a peer of "${name}" ${source === 'auto' ? 'beside' : 'with source'} ` +
-        `${basis}: one source address serves all peers, so either all are link-local or none is`,
+      refusedValue(
+        `peers[${other}] of "${name}"`,
+        peers[other]?.address,
+        `${scopeOf(basis) === 'link-local' ? 'a' : 'no'} link-local address, like ${source === 'auto' ? 'the peer' : 'the source'} ${basis}, because one source address serves all peers`,
+      ),
     )
   ttlRanges(placed, refuse)
   if (router.peers !== undefined)
-    refuse(
-      ['peers'],
-      `Cannot use "peers" together with unicast in "${name}": this key is for multicast; list the peers under transport.unicast`,
-    )
+    refuse(['peers'], `peers of "${name}": cannot be used with unicast, expected the peers under transport.unicast`)
 }
 
 /** Checks the range of TTLs of each peer. */
@@ -193,12 +217,12 @@ function ttlRanges(placed: Placed, refuse: Refuse): void {
     if ((minTtl ?? 0) > (maxTtl ?? 255))
       refuse(
         [...at, index, 'minTtl'],
-        `Cannot use minTtl ${minTtl} and maxTtl ${maxTtl} for ${address}: minTtl must not be greater than maxTtl`,
+        refusedValue(`minTtl of ${address}`, minTtl, `a value up to maxTtl (${maxTtl ?? 255})`),
       )
     else if (routerKnobs(router).ttlCheck && (maxTtl ?? 255) < 255)
       refuse(
         [...at, index, 'maxTtl'],
-        `Cannot use maxTtl ${maxTtl} for ${address}: "ttlCheck" of "${router.name}" accepts 255 only; set it to false`,
+        refusedValue(`maxTtl of ${address}`, maxTtl, `255, or "ttlCheck: false" in "${router.name}"`),
       )
   }
 }

@@ -39,7 +39,12 @@ export class StaleAddresses {
     const { memory, recorder } = this.#context
     const { entries, problem } = memory.read()
     if (problem !== undefined) recorder.log(LOG.ledgerNotRead, problem)
-    return this.#remove(config, entries, virtualAddresses(config), 'an earlier run left it')
+    return this.#remove(
+      config,
+      entries,
+      virtualAddresses(config),
+      'an earlier run of holdfast installed it and did not remove it',
+    )
   }
 
   /**

@@ -25,8 +25,8 @@ describe('the name of a cluster', () => {
     ['https://localhost:6443', 'not have the form api-int.NAME.DOMAIN'],
     ['https://api-int.ostest', 'not have the form api-int.NAME.DOMAIN'],
     ['https://api-int..example.com', 'not have the form api-int.NAME.DOMAIN'],
-    ['', 'it has no host'],
-    ['api-int.ostest.example.com', 'it has no host'],
+    ['', 'it names no host'],
+    ['api-int.ostest.example.com', 'it names no host'],
   ])('is not in "%s"', (server, why) => {
     const refused = ofServer(server)
     expect(refused).toContain(why)

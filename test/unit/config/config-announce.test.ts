@@ -92,10 +92,10 @@ describe('transport', () => {
 
   test('a multicast source must have the family of the addresses, and must not be a virtual address', () => {
     expect(errors({ transport: { multicast: { source: 'fd00::1' } } })).toEqual([
-      'Cannot send from fd00::1: the virtual addresses of "a" are IPv4',
+      'source of "a": cannot use "fd00::1", expected an IPv4 address, like the virtual addresses',
     ])
     expect(errors({ transport: { multicast: { source: '10.0.0.200' } } })).toEqual([
-      'Cannot send from 10.0.0.200: it is a virtual address of "a"',
+      'source of "a": cannot use "10.0.0.200", expected an address that is not virtual',
     ])
   })
 

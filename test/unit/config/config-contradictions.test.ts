@@ -17,19 +17,22 @@ const unicast = (rest: string) => `ttlCheck: false, transport: { unicast: { ${re
 describe('families', () => {
   test('a router with addresses of two families is refused', () => {
     expect(said(V4.replace('10.0.0.200', '10.0.0.200, "fd00::1"'))).toEqual([
-      '2:66: Cannot use fd00::1 in "a" beside 10.0.0.200: a virtual router has addresses of one family; use one router for each family, and a sync group of both',
+      '2:66: addresses[1] of "a": cannot use "fd00::1", expected an IPv4 address, like 10.0.0.200; use one router for each family, and a sync group of both',
     ])
   })
 
   test.each([
-    [`${V4}, peers: ["fd00::1"]`, 'Cannot use fd00::1 as a peer of "a": its virtual addresses are IPv4'],
+    [
+      `${V4}, peers: ["fd00::1"]`,
+      'peers[0] of "a": cannot use "fd00::1", expected an IPv4 address, like the virtual addresses',
+    ],
     [
       `${V4}, ${unicast('peers: [10.0.0.2, "fe80::1"]')}`,
-      'Cannot use fe80::1 as a peer of "a": its virtual addresses are IPv4',
+      'peers[1] of "a": cannot use "fe80::1", expected an IPv4 address, like the virtual addresses',
     ],
     [
       `${V6}, ${unicast('source: 10.0.0.1, peers: ["fd00::1"]')}`,
-      'Cannot send from 10.0.0.1: the virtual addresses of "a" are IPv6',
+      'source of "a": cannot use "10.0.0.1", expected an IPv6 address, like the virtual addresses',
     ],
   ])('%s', (router, problem) => expect(said(router).map(message)).toEqual([problem]))
 
@@ -46,7 +49,7 @@ describe('link-local addresses', () => {
   test('link-local addresses do not choose an interface', () => {
     const router = 'name: a, vrid: 1, interface: auto, addresses: ["fe80::1"], stagger: false'
     expect(said(router)).toEqual([
-      '2:36: Cannot choose an interface for "a" by a link-local address, which every interface could have; write the name of the interface',
+      '2:36: interface of "a": cannot use "auto", expected the name of an interface, because any interface may have a link-local address',
     ])
   })
 
@@ -56,10 +59,10 @@ describe('link-local addresses', () => {
       expect.stringMatching(/^2:53: note: "a" has no link-local virtual address\. RFC 9568 §5\.2\.9 /),
     ])
     expect(said(`${router}, profile: rfc9568`)).toEqual([
-      '2:53: Cannot run "a" without a link-local virtual address (RFC 9568 §5.2.9): add one, or set "firstAddressLinkLocal: false"',
+      '2:53: addresses of "a": no link-local address, expected one (RFC 9568 §5.2.9), or "firstAddressLinkLocal: false"',
     ])
     expect(said(`${router}, firstAddressLinkLocal: true`).map(message)).toEqual([
-      expect.stringMatching(/^Cannot run "a" without a link-local virtual address/),
+      expect.stringMatching(/^addresses of "a": no link-local address, expected one/),
     ])
     expect(said(`${V6}, profile: rfc9568`)).toEqual([])
     expect(said(`${router.replace('["fd00::200"]', '["fd00::200", "fe80::1"]')}, profile: rfc9568`)).toEqual([])
@@ -68,17 +71,17 @@ describe('link-local addresses', () => {
   test('multicast peers of IPv6 must be link-local addresses', () => {
     expect(said(`${V6}, peers: ["fe80::2", "fe80::3"]`)).toEqual([])
     expect(said(`${V6}, peers: ["fe80::2", "fd00::3"]`).map(message)).toEqual([
-      'Cannot use fd00::3 as a peer of "a": in IPv6 multicast, routers identify each other by their link-local addresses',
+      'peers[1] of "a": cannot use "fd00::3", expected a link-local address, from which routers send in IPv6 multicast',
     ])
   })
 
   test('unicast peers of IPv6 are all link-local, or none is', () => {
     expect(said(`${V6}, ${unicast('peers: ["fe80::2", "fe80::3"]')}`)).toEqual([])
     expect(said(`${V6}, ${unicast('peers: ["fe80::2", "fd00::3"]')}`).map(message)).toEqual([
-      'Cannot use fd00::3 as a peer of "a" beside fe80::2: one source address serves all peers, so either all are link-local or none is',
+      'peers[1] of "a": cannot use "fd00::3", expected a link-local address, like the peer fe80::2, because one source address serves all peers',
     ])
     expect(said(`${V6}, ${unicast('source: "fd00::1", peers: ["fe80::2"]')}`).map(message)).toEqual([
-      'Cannot use fe80::2 as a peer of "a" with source fd00::1: one source address serves all peers, so either all are link-local or none is',
+      'peers[0] of "a": cannot use "fe80::2", expected no link-local address, like the source fd00::1, because one source address serves all peers',
     ])
   })
 })
@@ -109,13 +112,13 @@ describe('version 2', () => {
       said(`${V4}, advertisementInterval: 41s, authentication: { type: simple, password: x }`).map(message),
     ).toEqual([
       'advertisementInterval of "a": cannot use "41s", expected a duration from 10ms to 40.95s in version 3',
-      'Cannot use "authentication" in "a": version 3 has no authentication (RFC 9568 §9), only version 2 has',
+      'authentication of "a": cannot be used in version 3 (RFC 9568 §9), expected version 2',
     ])
   })
 
   test('version 2 is refused for IPv6 (VR-V2-11)', () => {
     expect(said(`${V6}, version: 2`).map(message)).toEqual([
-      'Cannot use version 2 in "a": version 2 has no IPv6; use version 3',
+      'version of "a": cannot use 2, expected 3, because version 2 has no IPv6',
     ])
   })
 

@@ -64,8 +64,11 @@ describe('what is written', () => {
       '5',
       'virtualRouters[0].interface.holding: cannot use 5, expected an IP address, or the absolute path of a file that contains one',
     ],
-    ['fd00::5', 'Cannot run "a" where fd00::5 is: its virtual addresses are IPv4'],
-    ['10.0.0.200', 'Cannot run "a" where 10.0.0.200 is: this is a virtual address of the router itself, which moves'],
+    ['fd00::5', 'interface.holding of "a": cannot use "fd00::5", expected an IPv4 address, like the virtual addresses'],
+    [
+      '10.0.0.200',
+      'interface.holding of "a": cannot use "10.0.0.200", expected an address that is not virtual and does not move',
+    ],
   ])('%s is refused', (holding, problem) => {
     expect(problemsOf(router(holding))).toEqual([problem])
   })

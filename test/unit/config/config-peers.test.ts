@@ -44,11 +44,11 @@ describe('minTtl and maxTtl', () => {
   test.each([
     [
       `ttlCheck: false, ${unicast('[{ address: 10.0.0.2, minTtl: 255, maxTtl: 250 }]')}`,
-      'Cannot use minTtl 255 and maxTtl 250 for 10.0.0.2: minTtl must not be greater than maxTtl',
+      'minTtl of 10.0.0.2: cannot use 255, expected a value up to maxTtl (250)',
     ],
     [
       `ttlCheck: true, ${unicast('[{ address: 10.0.0.2, maxTtl: 250 }]')}`,
-      'Cannot use maxTtl 250 for 10.0.0.2: "ttlCheck" of "a" accepts 255 only; set it to false',
+      'maxTtl of 10.0.0.2: cannot use 250, expected 255, or "ttlCheck: false" in "a"',
     ],
     [
       `ttlCheck: false, ${unicast('[{ address: 10.0.0.2, maxTtl: 256 }]')}`,

@@ -399,19 +399,19 @@ describe('what one value means for another', () => {
   test('a repeated peer, and a virtual address as a peer, are refused', () => {
     expect(about(unicast('[10.0.0.2, { address: 10.0.0.2 }, 10.0.0.200]'))).toEqual([
       'Cannot list peer 10.0.0.2 twice in "a": it is listed already on line 2',
-      'Cannot use 10.0.0.200 as a peer of "a": this is a virtual address of the router itself',
+      'peers[2] of "a": cannot use "10.0.0.200", expected the own address of a peer, not a virtual address',
     ])
   })
 
   test('the key peers together with unicast is refused', () => {
     expect(about({ ...unicast('[10.0.0.2]'), peers: '[10.0.0.2]' })).toEqual([
-      'Cannot use "peers" together with unicast in "a": this key is for multicast; list the peers under transport.unicast',
+      'peers of "a": cannot be used with unicast, expected the peers under transport.unicast',
     ])
   })
 
   test('a virtual address as the source is refused', () => {
     expect(about({ transport: '{ unicast: { source: 10.0.0.200, peers: [10.0.0.2] } }', ttlCheck: 'true' })).toEqual([
-      'Cannot send from 10.0.0.200: it is a virtual address of "a"',
+      'source of "a": cannot use "10.0.0.200", expected an address that is not virtual',
     ])
   })
 

@@ -200,7 +200,9 @@ describe('the sweep at start', () => {
     const left = [`${VIP}/32`, `${VIP}/24`, '192.0.2.102/32'].map((text) => present(2, text))
     const world = new FakeWorld([ROUTER], { present: [...left, present(3, `${VIP}/25`)] }).start()
     expect(world.installed).toEqual(['192.0.2.102/32@2'])
-    expect(world.records.filter(({ message }) => message.includes('an earlier run left it')).length).toBe(3)
+    expect(
+      world.records.filter(({ message }) => message.includes('an earlier run of holdfast installed it')).length,
+    ).toBe(3)
     expect(foreignChanges(world)).toEqual({})
   })
 

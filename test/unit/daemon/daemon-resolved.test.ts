@@ -58,7 +58,9 @@ describe('routers that were resolved before the daemon starts', () => {
     world.addresses = [left, ...world.addresses]
     world.leave([{ address: address(LEFT), prefixLength: 32, interfaceName: 'eth0' }])
     world.start()
-    expect(world.records.map(({ message }) => message)).toContain(`Removed ${LEFT}/32 on eth0: an earlier run left it`)
+    expect(world.records.map(({ message }) => message)).toContain(
+      `Removed ${LEFT}/32 on eth0: an earlier run of holdfast installed it and did not remove it`,
+    )
     expect(world.router().source, 'source of the running router').toBe(SELF)
   })
 

@@ -115,8 +115,8 @@ function addressesOf(section: Section, refusals: Refusal[]): readonly ImportedAd
     if (address.family === family) return true
     section.report.warn(
       address.address.at,
-      `Cannot use ${address.address.text} beside ${found[0]?.address.text ?? ''}: the two addresses are of different families; ` +
-        'the second one is ignored, as in keepalived (it may be in virtual_ipaddress_excluded)',
+      `virtual_ipaddress: cannot use ${address.address.text}, expected the address family of ${found[0]?.address.text ?? ''}; ` +
+        'it is ignored, as in keepalived (it may be in virtual_ipaddress_excluded)',
     )
     return false
   })
