@@ -27,6 +27,8 @@ case $mode in
     needs="$needs systemctl:systemd nsenter:util-linux"
     # Tests of the status page use this browser.
     needs="$needs chromium:chromium"
+    # The DNS part is tried with a DNS client and with dnsmasq.
+    needs="$needs dig:bind9-dnsutils dnsmasq:dnsmasq-base"
     # strace holds a process in a system call, as a busy kernel does.
     needs="$needs strace:strace"
     # A compiler for the optional package raw-socket.
@@ -151,6 +153,13 @@ if [ "$mode" = test ]; then
     fi
     rm -f "$log"
   fi
+fi
+
+# CoreDNS, for the tests of the DNS part. They are skipped without it, and fail with REQUIRE_INTEROP=1. --------------------
+
+if [ "$mode" = test ] && ! scripts/coredns.sh --look >/dev/null; then
+  say 'building CoreDNS'
+  scripts/coredns.sh >/dev/null || say 'Cannot build CoreDNS (Go and its module proxy are needed)'
 fi
 
 # Builds: outdated if a source, or a folder that has lost a source, is newer than the last build. --------------------

@@ -71,7 +71,7 @@ const PLAN: Record<string, Rule> = {
   // The events of several nodes as one story (docs/adr/0039).
   explain: { folders: ['vrrp', 'events'], ...PURE },
   // The agent beside the engine (docs/adr/0051): decisions alone, and what asks the cluster and does what was decided.
-  'cluster/decisions': { folders: ['log', 'wire', 'config'], packages: ['yaml', 'zod'] },
+  'cluster/decisions': { folders: ['log', 'template', 'wire', 'config'], packages: ['yaml', 'zod'] },
   'cluster/runtime': {
     folders: ['log', 'wire', 'config', 'cluster/decisions'],
     packages: ['node:', '@kubernetes/client-node', 'zod'],

@@ -12,6 +12,7 @@ import { registerCapture } from './commands/capture.ts'
 import { registerCheck } from './commands/check.ts'
 import { registerConfigure } from './commands/configure.ts'
 import { registerConvert } from './commands/convert.ts'
+import { registerCorednsMonitor } from './commands/corednsmonitor.ts'
 import { registerDemo } from './commands/demo.ts'
 import { registerDoctor } from './commands/doctor.ts'
 import { registerEvents } from './commands/events.ts'
@@ -32,7 +33,8 @@ const COMMANDS: readonly Register[] = [
   ...[registerStatus, registerEvents, registerExplain],
   ...[registerYield, registerReload, registerConfigure, registerStop],
   ...[registerCapture, registerDoctor, registerDemo, registerSimulate],
-  ...[registerVrid, registerNodeIp, registerAgent, registerSchema],
+  ...[registerVrid, registerNodeIp, registerAgent, registerCorednsMonitor],
+  ...[registerSchema],
 ]
 
 const agent = async (argv: readonly string[]) => (await import('./agent/agent.ts')).agentCommand(argv)
@@ -42,6 +44,7 @@ const OWN_FLAGS: Readonly<Record<string, (argv: readonly string[]) => Promise<Co
   keepalived: async (argv) => (await import('./keepalived.ts')).keepalivedCommand(argv),
   agent,
   dynkeepalived: agent,
+  corednsmonitor: async (argv) => (await import('./dns/monitor.ts')).corednsMonitorCommand(argv),
 }
 
 /** Commands that change nothing. Only these are suggested for a misspelt command. */

@@ -2,6 +2,7 @@
  * Lists all log events of `holdfast agent`. docs/log-events.md is generated from this table. A problem that is repeated
  * is logged as `debug`, whatever the level of its event is. Pure.
  */
+import type { DNS_LOG } from './dns-events.ts'
 import { type LogEvent, logEvents } from './log-event.ts'
 
 export const AGENT_LOG = logEvents<string>()({
@@ -209,7 +210,7 @@ export const AGENT_LOG = logEvents<string>()({
   },
 })
 
-type Table = typeof AGENT_LOG
+type Table = typeof AGENT_LOG & typeof DNS_LOG
 export type AgentField = Table[keyof Table]['fields'][number]
 export type AgentLogEvent = Table[keyof Table]
 /** Fields of a line about the event. A field that the table does not name is refused. */

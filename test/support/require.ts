@@ -3,6 +3,7 @@
  * is skipped, with the reason in its name. With REQUIRE_NETNS=1, REQUIRE_INTEROP=1 or REQUIRE_DOCKER=1 the test fails
  * instead; CI sets all of them. This file does not know the tests.
  */
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -27,8 +28,16 @@ function isBuilt(name: string, binary: string): boolean {
 
 const BINARIES: Readonly<Record<string, string>> = { 'raw-socket': 'raw.node' }
 
+/** Returns the path of the CoreDNS that scripts/setup.sh has built; `undefined` if there is none. */
+export function corednsProgram(): string | undefined {
+  const script = join(import.meta.dirname, '..', '..', 'scripts', 'coredns.sh')
+  const { status, stdout } = spawnSync(script, ['--look'], { encoding: 'utf8' })
+  return status === 0 ? stdout.trim() : undefined
+}
+
 const isHere = (tool: string): boolean => {
   if (tool === 'a Docker engine') return engineAnswers()
+  if (tool === 'CoreDNS') return corednsProgram() !== undefined
   const binary = BINARIES[tool]
   return binary === undefined ? FOLDERS.some((folder) => existsSync(join(folder, tool))) : isBuilt(tool, binary)
 }
@@ -87,6 +96,11 @@ export function describeFrr(name: string, body: () => void): void {
 
 export function describeHaproxy(name: string, body: () => void): void {
   describeWith('REQUIRE_INTEROP', ['ip', 'haproxy'], name, body)
+}
+
+/** Describes tests with a running CoreDNS, a DNS client, and other services of DNS. */
+export function describeDns(name: string, body: () => void, tools: readonly string[] = []): void {
+  describeWith('REQUIRE_INTEROP', ['ip', 'dig', 'CoreDNS', ...tools], name, body)
 }
 
 /**

@@ -72,7 +72,7 @@ export const AGENT_FLAGS: readonly AgentFlag[] = [
 ]
 
 /** Returns the parsed arguments, or an error text if they cannot be parsed. */
-export function givenFlags(argv: readonly string[]): GivenFlags | string {
+export function givenFlags(argv: readonly string[], known: readonly AgentFlag[] = AGENT_FLAGS): GivenFlags | string {
   const flags: Given[] = []
   const positional: string[] = []
   const rest = [...argv]
@@ -86,7 +86,7 @@ export function givenFlags(argv: readonly string[]): GivenFlags | string {
       continue
     }
     const [, long, short, attached] = /^(?:--([^=]*)|-(.))(?:(.*))$/s.exec(word) ?? []
-    const flag = AGENT_FLAGS.find((each) => (long === undefined ? each.short === short : each.long === long))
+    const flag = known.find((each) => (long === undefined ? each.short === short : each.long === long))
     if (flag === undefined) return `Unknown option ${long === undefined ? `-${short ?? ''}` : `--${long}`}`
     const inWord = attached === undefined || attached === '' ? undefined : attached.replace(/^=/, '')
     const read = givenValue(flag, inWord, rest)
@@ -106,4 +106,12 @@ function givenValue(flag: AgentFlag, inWord: string | undefined, rest: string[])
   // If another flag follows, the value was forgotten.
   if (next === undefined || next.startsWith('--')) return `Missing value for option --${flag.long}`
   return { flag, value: rest.shift() }
+}
+
+/** Returns the lines of a help text about the flags. */
+export function flagLines(flags: readonly AgentFlag[]): string {
+  const word = ({ short, long, value }: AgentFlag) =>
+    `  ${short === undefined ? '    ' : `-${short}, `}--${long}${value === undefined ? '' : value === 'maybe' ? '[=VALUE]' : '=VALUE'}`
+  const width = Math.max(...flags.map((flag) => word(flag).length)) + 2
+  return flags.map((flag) => `${word(flag).padEnd(width)}${flag.says}\n`).join('')
 }

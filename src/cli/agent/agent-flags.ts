@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path'
 import { refusedValue } from '../../base/refused-value.ts'
 import type { AgentSettings, HandOver } from '../../cluster/decisions/agent-settings.ts'
 import { vipPairs } from '../../cluster/decisions/engine/vip-pairs.ts'
-import { AGENT_FLAGS, type AgentFlag, givenFlags } from './agent-flag-list.ts'
+import { AGENT_FLAGS, flagLines, givenFlags } from './agent-flag-list.ts'
 import { type AgentEnvironment, AgentValues } from './agent-values.ts'
 
 export type AgentOrder =
@@ -93,13 +93,8 @@ function handOver(values: AgentValues, file: string | undefined): HandOver {
   return { to: 'keepalived', file: values.path(file, 'CFG') ?? file, socket: KEEPALIVED_SOCKET }
 }
 
-export function agentHelp(): string {
-  const word = ({ short, long, value }: AgentFlag) =>
-    `  ${short === undefined ? '    ' : `-${short}, `}--${long}${value === undefined ? '' : value === 'maybe' ? '[=VALUE]' : '=VALUE'}`
-  const width = Math.max(...AGENT_FLAGS.map((flag) => word(flag).length)) + 2
-  const lines = AGENT_FLAGS.map((flag) => `${word(flag).padEnd(width)}${flag.says}\n`)
-  return `Usage: holdfast agent [KUBECONFIG] [TEMPLATE CFG] FLAGS (also under the name dynkeepalived)\n\n${lines.join('')}\n${ENVIRONMENT}`
-}
+export const agentHelp = (): string =>
+  `Usage: holdfast agent [KUBECONFIG] [TEMPLATE CFG] FLAGS (also under the name dynkeepalived)\n\n${flagLines(AGENT_FLAGS)}\n${ENVIRONMENT}`
 
 const ENVIRONMENT = `Environment: ENABLE_UNICAST=yes|no, IS_BOOTSTRAP=yes|no, POD_NAMESPACE, NODE_NAME, RUNTIMECFG_HOSTNAME_PATH.
 Exit status: 0 ok, 1 failure, 64 usage (reports every invalid value).

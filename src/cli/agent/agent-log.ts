@@ -21,10 +21,14 @@ const FLUSH_LIMIT = 200
  * Opens the log of the agent. Without `format`, the format is `journald` if the output is the systemd journal,
  * otherwise `text`.
  */
-export function openAgentLog(format: LogFormat | undefined, isVerbose: boolean, descriptor = 1): AgentLog {
+export function openAgentLog(
+  format: LogFormat | undefined,
+  isVerbose: boolean,
+  { descriptor = 1, name = 'holdfast-agent' }: { readonly descriptor?: number; readonly name?: string } = {},
+): AgentLog {
   let lost = 0
   const output = new LogOutput(descriptor, () => lost++)
-  const lines = new LogLines('holdfast-agent', output, descriptor)
+  const lines = new LogLines(name, output, descriptor)
   lines.setFormat(format ?? (formatOf(descriptor) === 'journald' ? 'journald' : 'text'))
   let verbose = isVerbose
   return {

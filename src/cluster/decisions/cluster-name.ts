@@ -8,12 +8,18 @@ import { z } from 'zod'
 import { messageOf } from '../../base/message-of.ts'
 import { parseAddress } from '../../wire/address.ts'
 
-export type ClusterName = { readonly name: string; readonly from: string }
+export type ClusterName = {
+  readonly name: string
+  /** Domain in which the cluster's own domain NAME.DOMAIN is; `undefined` if the install-config names none. */
+  readonly domain: string | undefined
+  readonly from: string
+}
 
 const Text = z.string()
 const ConfigMap = z.object({ data: z.object({ 'install-config': Text }) })
 const InstallConfig = z.object({
   metadata: z.object({ name: Text }),
+  baseDomain: Text.optional(),
   platform: z.record(Text, z.unknown()).optional(),
 })
 type InstallConfig = z.infer<typeof InstallConfig>
@@ -34,9 +40,10 @@ export function clusterNameIn({ clusterConfig, server }: ClusterNameSources): Cl
     const installed = installConfigIn(clusterConfig)
     if (typeof installed === 'string') return installed
     const { name } = installed.metadata
+    const { baseDomain: domain } = installed
     return name.trim() === ''
       ? 'Cannot use the name in the install-config: it is empty'
-      : { name, from: 'install-config' }
+      : { name, domain, from: 'install-config' }
   }
   if (server === undefined) return 'Cannot name the cluster: there is neither a cluster-config nor a kubeconfig'
   return nameInServer(server)
@@ -74,5 +81,5 @@ function nameInServer(server: string): ClusterName | string {
   const [, name, ...domain] = host.toLowerCase().split('.')
   if (name === undefined || name === '' || domain.join('') === '')
     return refused('its host does not have the form api-int.NAME.DOMAIN')
-  return { name, from: 'kubeconfig' }
+  return { name, domain: domain.join('.'), from: 'kubeconfig' }
 }

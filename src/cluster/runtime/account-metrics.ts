@@ -2,7 +2,8 @@
  * Every metric of the agent in one table, like the engine's metrics in metrics/names.ts: name, kind, help and label.
  * The values come from account.ts. Documents, alert rules and tests use the names.
  */
-type AgentMetric = { readonly kind: 'counter' | 'gauge'; readonly help: string; readonly label?: string }
+/** A metric: kind, help and label. */
+export type AgentMetric = { readonly kind: 'counter' | 'gauge'; readonly help: string; readonly label?: string }
 
 export const AGENT_METRICS = {
   holdfast_agent_watch_state: {
@@ -61,11 +62,17 @@ export type AgentMetricName = keyof typeof AGENT_METRICS
 export type AgentSamples = Readonly<Record<AgentMetricName, Readonly<Record<string, number>>>>
 
 /** Returns the agent's metrics in Prometheus' text format. */
-export function agentMetricsText(samples: AgentSamples): string {
+export const agentMetricsText = (samples: AgentSamples): string => metricsText(AGENT_METRICS, samples)
+
+/** Returns the metrics of a table in Prometheus' text format. */
+export function metricsText(
+  metrics: Readonly<Record<string, AgentMetric>>,
+  samples: Readonly<Record<string, Readonly<Record<string, number>>>>,
+): string {
   const lines: string[] = []
-  for (const [name, metric] of Object.entries<AgentMetric>(AGENT_METRICS)) {
+  for (const [name, metric] of Object.entries(metrics)) {
     lines.push(`# HELP ${name} ${metric.help}.`, `# TYPE ${name} ${metric.kind}`)
-    for (const [label, value] of Object.entries(new Map(Object.entries(samples)).get(name) ?? {}))
+    for (const [label, value] of Object.entries(samples[name] ?? {}))
       lines.push(`${name}${metric.label === undefined ? '' : `{${metric.label}="${label}"}`} ${value}`)
   }
   return `${lines.join('\n')}\n`

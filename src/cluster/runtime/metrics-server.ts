@@ -1,12 +1,14 @@
 /** Serves `/metrics` and `/healthz` of the agent. The agent is healthy as long as it answers. */
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import type { Account } from './account.ts'
+
+/** Counters that can be shown as text in Prometheus' format. `now`: milliseconds of the wall clock. */
+export type Countable = { text(now: number): string }
 
 /** Returns the HTTP server of the agent's metrics, or an Error if the address is not available. */
 export async function serveMetrics(
   { host, port }: { readonly host: string; readonly port: number },
-  account: Account,
+  account: Countable,
 ): Promise<Server | Error> {
   const server = createServer((request, response) => {
     const [path] = (request.url ?? '/').split('?')

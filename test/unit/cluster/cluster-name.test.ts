@@ -14,10 +14,10 @@ const INSTALLED = clusterConfig('metadata:\n  name: ostest\nbaseDomain: example.
 
 describe('the name of a cluster', () => {
   test.each([
-    ['https://api-int.ostest.example.com:6443', 'ostest'],
-    ['https://api-int.My-Cluster.example.com', 'my-cluster'],
-    ['https://user@api.prod.lan:6443/path', 'prod'],
-  ])('%s', (server, name) => expect(ofServer(server)).toEqual({ name, from: 'kubeconfig' }))
+    ['https://api-int.ostest.example.com:6443', 'ostest', 'example.com'],
+    ['https://api-int.My-Cluster.example.com', 'my-cluster', 'example.com'],
+    ['https://user@api.prod.lan:6443/path', 'prod', 'lan'],
+  ])('%s', (server, name, domain) => expect(ofServer(server)).toEqual({ name, domain, from: 'kubeconfig' }))
 
   test.each([
     ['https://172.30.0.1:443', 'its host is an IP address'],
@@ -35,7 +35,9 @@ describe('the name of a cluster', () => {
 
   test('the name of a cluster is in the install-config first', () => {
     const server = 'https://api-int.other.example.com:6443'
-    expect(clusterNameIn({ clusterConfig: INSTALLED, server })).toEqual({ name: 'ostest', from: 'install-config' })
+    expect(clusterNameIn({ clusterConfig: INSTALLED, server })).toEqual({
+      ...{ name: 'ostest', domain: 'example.com', from: 'install-config' },
+    })
     expect(clusterNameIn({ clusterConfig: undefined, server: undefined })).toContain('neither')
   })
 

@@ -4,6 +4,7 @@ import { join, relative } from 'node:path'
 import { parseAst } from 'rolldown/parseAst'
 import { describe, expect, test } from 'vitest'
 import { AGENT_LOG } from '../../../src/log/agent-events.ts'
+import { DNS_LOG } from '../../../src/log/dns-events.ts'
 import { GUARDIAN_EVENTS } from '../../../src/log/guardian-events.ts'
 import { LOG } from '../../../src/log/log.ts'
 import type { LogEvent } from '../../../src/log/log-event.ts'
@@ -58,7 +59,7 @@ function usesIn(file: string): readonly Use[] {
 
 const nameOf = (node: unknown): string =>
   typeof node === 'object' && node !== null && 'name' in node ? String(node.name) : ''
-const isTable = (node: unknown): boolean => ['LOG', 'AGENT_LOG'].includes(nameOf(node))
+const isTable = (node: unknown): boolean => ['LOG', 'AGENT_LOG', 'DNS_LOG'].includes(nameOf(node))
 
 const USES = SOURCES.flatMap(usesIn)
 const loggedCodes = (table: string) =>
@@ -73,6 +74,7 @@ describe('events of the engine and of the agent', () => {
     const logged = new Set([...loggedCodes('LOG'), ...faults])
     expect(Object.keys(LOG).filter((code) => !logged.has(code))).toEqual([])
     expect(Object.keys(AGENT_LOG).filter((code) => !loggedCodes('AGENT_LOG').has(code))).toEqual([])
+    expect(Object.keys(DNS_LOG).filter((code) => !loggedCodes('DNS_LOG').has(code))).toEqual([])
   })
 
   test('are looked up by a variable at one place, for the faults of the guardian', () => {
@@ -164,6 +166,7 @@ test.each<[string, Table]>([
   ['daemon', NODE_EVENTS],
   ['guardian', GUARDIAN_EVENTS],
   ['agent', AGENT_LOG],
+  ['dns', DNS_LOG],
 ])('docs/log-events.md has the events of: %s', (part, table) => {
   const rows = Object.values(table).map(row)
   const sorted = rows.toSorted(([a = ''], [b = '']) => a.localeCompare(b))

@@ -8,7 +8,7 @@ import { parseAddress } from '../../../wire/address.ts'
 import type { ClusterNode } from '../../decisions/cluster-node.ts'
 import type { Elsewhere } from '../../decisions/engine/platform.ts'
 import type { ServiceVip } from '../../decisions/status/holders.ts'
-import type { Intent, Toggle } from '../../decisions/status/intent.ts'
+import type { Intent, IntentNews, Toggle } from '../../decisions/status/intent.ts'
 import { GROUP, PLURAL, SINGLETON, VERSION } from '../../decisions/status/published-status.ts'
 import type { ApiFailure, FailureKind } from '../api/api-failure.ts'
 import type { ClusterClient } from '../api/cluster-client.ts'
@@ -42,6 +42,10 @@ const ANSWERS: ReadonlySet<FailureKind> = new Set(['unauthorized', 'forbidden', 
  * not readable.
  */
 const NO_WISH: ReadonlySet<number | undefined> = new Set([401, 403, 404])
+
+/** Returns what a failed request means for the administrator's wishes; `undefined` if it means nothing. */
+export const failedIntent = ({ kind, message, status }: ApiFailure): IntentNews | undefined =>
+  ANSWERS.has(kind) ? { kind: 'failed', why: message, isNoWish: NO_WISH.has(status) } : undefined
 
 export class StatusDuty {
   readonly holder: HolderDuty
@@ -108,8 +112,8 @@ export class StatusDuty {
           if (phase === 'watching') this.intent.news({ kind: 'readable' })
         },
         onFailure: (failure) => {
-          if (ANSWERS.has(failure.kind))
-            this.intent.news({ kind: 'failed', why: failure.message, isNoWish: NO_WISH.has(failure.status) })
+          const news = failedIntent(failure)
+          if (news !== undefined) this.intent.news(news)
           this.#options.onFailure(failure)
         },
       },

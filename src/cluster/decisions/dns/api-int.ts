@@ -1,0 +1,25 @@
+/**
+ * Decides to which address `api-int` leads. A new address counts only after kube-api has answered there three times
+ * (status/balancer.ts). An address in force stays while the administrator's wish is the same or not known. So a
+ * restart of this process does not move the clients of the API, nor does a load balancer that is silent. Pure.
+ */
+import type { Address } from '../../../wire/address.ts'
+import type { Balancer } from '../status/balancer.ts'
+
+/** Returns the address in force after news of the load balancer; `undefined`: the VIP. */
+export function apiIntAfter(inForce: Address | undefined, balancer: Balancer): Address | undefined {
+  switch (balancer.kind) {
+    case 'own':
+      return undefined
+    case 'answers':
+      return balancer.place
+    // A wish that cannot be fulfilled changes nothing.
+    case 'refused':
+    case 'asking':
+      return inForce
+  }
+}
+
+/** Returns the address of an external load balancer in a Corefile; `undefined` if the Corefile has the VIPs only. */
+export const externalIn = (answers: readonly Address[], vips: readonly Address[]): Address | undefined =>
+  answers.find((address) => !vips.includes(address))

@@ -1,0 +1,27 @@
+/** Settings of `holdfast corednsmonitor`. Flags are read in cli/dns/monitor-flags.ts. */
+import type { LogFormat } from '../../../config/config.ts'
+import type { Service } from '../engine/vrid.ts'
+
+export type DnsSettings = {
+  /** Path of the kubeconfig. */
+  readonly kubeconfig: string
+  readonly template: string
+  /** Path of the Corefile that is written. */
+  readonly corefile: string
+  readonly vips: Readonly<Record<Service, readonly string[]>>
+  readonly apiPort: number
+  /** Milliseconds between two checks of the Corefile, besides the checks after each change. */
+  readonly checkInterval: number
+  readonly clusterConfig: string | undefined
+  readonly platform: string
+  readonly resolvConf: string
+  /** Port of CoreDNS' plugin `health`. */
+  readonly healthPort: number
+  /** File of hosts for dnsmasq; `undefined`: dnsmasq does not run on this node. */
+  readonly dnsmasqHosts: string | undefined
+  /** True if the Corefile is written once, without the names of the nodes. */
+  readonly once: boolean
+  readonly hostnameFile: string | undefined
+  readonly listen: { readonly host: string; readonly port: number } | undefined
+  readonly logFormat: LogFormat | undefined
+}

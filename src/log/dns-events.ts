@@ -1,0 +1,63 @@
+/** Lists the log events of `holdfast corednsmonitor` and `holdfast resolv-prepender`. Pure. */
+import { logEvents } from './log-event.ts'
+
+export const DNS_LOG = logEvents<string>()({
+  apiIntMoved: {
+    level: 'warn',
+    fields: ['address'],
+    means: '`api-int` leads to another address: that of an external load balancer, or the VIP again',
+  },
+  corednsHealth: {
+    level: 'info',
+    fields: ['healthy'],
+    means: 'CoreDNS on this node answers at its health port, or no longer answers',
+  },
+  corefileKept: {
+    level: 'warn',
+    or: 'info',
+    fields: ['reason'],
+    means: 'No Corefile can be made, so the one in force stays. `info` as long as the API has not answered yet',
+    act: 'see the reason',
+  },
+  corefileNotWritten: {
+    level: 'error',
+    fields: ['file'],
+    means: 'The Corefile cannot be written; the old one stays',
+    act: 'check the folder and the disk that the message names',
+  },
+  corefileWritten: {
+    level: 'info',
+    fields: ['file', 'nodes', 'upstreams', 'apiInt'],
+    means: 'A new Corefile was written; CoreDNS reads it within 45 s (plugin `reload`)',
+  },
+  dnsMonitorStopping: { level: 'info', fields: [], means: 'A signal ends the process; the Corefile stays' },
+  dnsNote: {
+    level: 'warn',
+    fields: [],
+    means: 'A node or a server is left out of the Corefile',
+    act: 'see the message',
+  },
+  dnsPortTaken: {
+    level: 'error',
+    fields: ['port'],
+    means: 'CoreDNS does not answer, and another program has its port',
+    act: 'stop the other program (`ss -lunp`), or give CoreDNS another port in the template',
+  },
+  dnsmasqNotReached: {
+    level: 'warn',
+    fields: [],
+    means: 'dnsmasq does not answer on the message bus; the process tries again',
+    act: 'check `systemctl status on-prem-dnsmasq`, and that the pod has /run/dbus',
+  },
+  dnsmasqRegistered: {
+    level: 'info',
+    fields: ['server'],
+    means: 'dnsmasq forwards the names of the cluster to CoreDNS',
+  },
+  dnsmasqTakenBack: {
+    level: 'info',
+    fields: [],
+    means:
+      'dnsmasq no longer forwards the names of the cluster to CoreDNS, because CoreDNS does not answer or the process ends',
+  },
+})

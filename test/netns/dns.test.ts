@@ -1,0 +1,194 @@
+/**
+ * A client asks CoreDNS, whose Corefile `holdfast corednsmonitor` writes. It asks for names of the cluster, of its nodes
+ * and of the outside world, over UDP and TCP, in both orders of the families. CoreDNS is a real one
+ * (scripts/coredns.sh); docs/dns.md has this table.
+ */
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { GROUP, KIND, PLURAL, VERSION } from '../../src/cluster/decisions/status/published-status.ts'
+import { HOLDFAST } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { DnsLab, type DnsLabOptions, DOMAIN } from '../support/dns-lab.ts'
+import { describeDns } from '../support/require.ts'
+
+const V4 = { apiVips: '10.77.0.100', ingressVips: '10.77.0.101' }
+const V6 = { apiVips: 'fd00:77::100', ingressVips: 'fd00:77::101' }
+const both = (first: typeof V4, second: typeof V4): DnsLabOptions => ({
+  apiVips: `${first.apiVips},${second.apiVips}`,
+  ingressVips: `${first.ingressVips},${second.ingressVips}`,
+})
+
+let lab: DnsLab | undefined
+afterEach(async () => {
+  await lab?.destroy()
+  lab = undefined
+})
+
+async function started(options: DnsLabOptions): Promise<DnsLab> {
+  const made = new DnsLab(options)
+  lab = made
+  made.cluster.register({ name: 'm0', addresses: ['10.77.0.11', 'fd00:77::11'] })
+  made.cluster.register({ name: 'w0.lan', addresses: ['10.77.0.21'], roles: ['worker'] })
+  await made.cluster.apiUp()
+  await made.startUpstreams()
+  made.startMonitor()
+  await made.startCoredns()
+  return made
+}
+
+/** Returns the answers to A, AAAA and ANY, over UDP and TCP, which must be the same. */
+function matrix(made: DnsLab, name: string): readonly string[] {
+  return ['A', 'AAAA', 'ANY'].map((type) => {
+    const [udp, tcp] = [made.dig(name, type, '+notcp'), made.dig(name, type, '+tcp')]
+    return udp === tcp ? udp : `UDP: ${udp}, TCP: ${tcp}`
+  })
+}
+
+describeDns('CoreDNS with the Corefile of corednsmonitor', () => {
+  test.each([
+    [
+      'an IPv4 cluster',
+      V4,
+      ['NOERROR 10.77.0.100', 'NOERROR', 'NOERROR 10.77.0.100'],
+      ['NOERROR 10.77.0.101', 'NOERROR', 'NOERROR 10.77.0.101'],
+    ],
+    [
+      'an IPv6 cluster',
+      V6,
+      ['NOERROR', 'NOERROR fd00:77::100', 'NOERROR fd00:77::100'],
+      ['NOERROR', 'NOERROR fd00:77::101', 'NOERROR fd00:77::101'],
+    ],
+    [
+      'two families, IPv4 first',
+      both(V4, V6),
+      ['NOERROR 10.77.0.100', 'NOERROR fd00:77::100', 'NOERROR 10.77.0.100'],
+      ['NOERROR 10.77.0.101', 'NOERROR fd00:77::101', 'NOERROR 10.77.0.101'],
+    ],
+    [
+      'two families, IPv6 first',
+      both(V6, V4),
+      ['NOERROR 10.77.0.100', 'NOERROR fd00:77::100', 'NOERROR fd00:77::100'],
+      ['NOERROR 10.77.0.101', 'NOERROR fd00:77::101', 'NOERROR fd00:77::101'],
+    ],
+  ] as const)('answers A, AAAA and ANY over UDP and TCP in %s', { timeout: 90_000 }, async (_, options, api, apps) => {
+    const made = await started(options)
+    await made.answers(`m0.${DOMAIN}`, 'A', 'NOERROR 10.77.0.11')
+    expect(matrix(made, `api.${DOMAIN}`), 'api').toEqual(api)
+    expect(matrix(made, `api-int.${DOMAIN}`), 'api-int').toEqual(api)
+    expect(matrix(made, `x.apps.${DOMAIN}`), 'x.apps').toEqual(apps)
+    expect(matrix(made, `a.b.apps.${DOMAIN}`), 'a.b.apps').toEqual(apps)
+    expect(matrix(made, `m0.${DOMAIN}`).slice(0, 2), 'm0').toEqual(['NOERROR 10.77.0.11', 'NOERROR fd00:77::11'])
+    expect(matrix(made, 'm0').slice(0, 2), 'the short name').toEqual(['NOERROR 10.77.0.11', 'NOERROR fd00:77::11'])
+    expect(matrix(made, `w0.${DOMAIN}`).slice(0, 2), 'w0').toEqual(['NOERROR 10.77.0.21', 'NOERROR'])
+    expect(made.dig('outside.example', 'A'), 'outside').toBe('NOERROR 198.51.100.1')
+    expect(made.dig(`missing.${DOMAIN}`, 'A'), 'an unknown name of the cluster').toBe('NXDOMAIN')
+    // A name that only looks like one of the cluster belongs to others.
+    expect(made.dig(`api.${DOMAIN}.outside.example`, 'A')).toBe('NOERROR 198.51.100.1')
+  })
+
+  test('asks the second upstream server after SERVFAIL of the first, and when the first is gone', {
+    timeout: 90_000,
+  }, async () => {
+    const made = await started(V4)
+    expect(made.dig('servfail.example', 'A')).toBe('NOERROR 198.51.100.2')
+    made.upstreams[0]?.signal('SIGKILL')
+    await made.upstreams[0]?.exited
+    await made.answers('other.outside.example', 'A', 'NOERROR 198.51.100.2', 15_000, '+time=10')
+  })
+
+  test('answers the name of a new node, and no longer that of a removed one', { timeout: 240_000 }, async () => {
+    const made = await started(V4)
+    await made.answers(`m0.${DOMAIN}`, 'A', 'NOERROR 10.77.0.11')
+    made.cluster.register({ name: 'm1', addresses: ['10.77.0.12'] })
+    made.cluster.leave('w0.lan')
+    // CoreDNS looks at the Corefile every 30 s, plus up to 15 s of jitter.
+    await made.answers(`m1.${DOMAIN}`, 'A', 'NOERROR 10.77.0.12')
+    await made.answers(`w0.${DOMAIN}`, 'A', 'NXDOMAIN')
+    // A node may get another address under the same name.
+    made.cluster.register({ name: 'm1', addresses: ['10.77.0.13'] })
+    await made.answers(`m1.${DOMAIN}`, 'A', 'NOERROR 10.77.0.13', 80_000)
+  })
+})
+
+describeDns('corednsmonitor', () => {
+  test('writes no Corefile while the API is silent, and keeps the one in force when all nodes are gone', {
+    timeout: 90_000,
+  }, async () => {
+    const made = new DnsLab(V4)
+    lab = made
+    made.startMonitor()
+    await made.monitor?.line(/nodes of the cluster are not known yet/, 20_000)
+    expect(existsSync(made.corefile)).toBe(false)
+    made.cluster.register({ name: 'm0', addresses: ['10.77.0.11'] })
+    await made.cluster.apiUp()
+    await made.monitor?.line(/"event":"corefileWritten"/, 40_000)
+    const text = readFileSync(made.corefile, 'utf8')
+    made.cluster.leave('m0')
+    made.serversAre()
+    await made.monitor?.line(/no upstream DNS server/, 20_000)
+    expect(readFileSync(made.corefile, 'utf8')).toBe(text)
+  })
+
+  test('follows nodesResolution and appsResolution of HostedNetServices without a restart of CoreDNS', {
+    timeout: 240_000,
+  }, async () => {
+    const made = await started(V4)
+    const spec = (dns: object) =>
+      made.cluster.api.store.put(`${GROUP}/${VERSION}/${PLURAL}`, {
+        ...{ apiVersion: `${GROUP}/${VERSION}`, kind: KIND, metadata: { name: 'cluster' }, spec: { dns } },
+      })
+    await made.answers(`m0.${DOMAIN}`, 'A', 'NOERROR 10.77.0.11')
+    spec({ nodesResolution: 'Disabled', appsResolution: 'Disabled' })
+    await made.answers(`m0.${DOMAIN}`, 'A', 'NXDOMAIN')
+    await made.answers(`x.apps.${DOMAIN}`, 'A', 'NXDOMAIN', 5_000)
+    expect(made.dig(`api-int.${DOMAIN}`, 'A')).toBe('NOERROR 10.77.0.100')
+    spec({})
+    await made.answers(`m0.${DOMAIN}`, 'A', 'NOERROR 10.77.0.11', 80_000)
+    await made.answers(`x.apps.${DOMAIN}`, 'A', 'NOERROR 10.77.0.101', 35_000)
+  })
+
+  test('keeps a good Corefile if the template is wrong, and the permissions of the template', {
+    timeout: 90_000,
+  }, async () => {
+    const made = await started(V4)
+    const text = readFileSync(made.corefile, 'utf8')
+    const template = join(made.folder, 'Corefile.tmpl')
+    const good = readFileSync(template, 'utf8')
+    writeFileSync(template, good.replace('cache 30', 'cash 30'))
+    made.cluster.register({ name: 'm1', addresses: ['10.77.0.12'] })
+    await made.monitor?.line(/CoreDNS would refuse the Corefile.*\\"cash\\"/, 20_000)
+    expect(readFileSync(made.corefile, 'utf8')).toBe(text)
+    expect(statSync(made.corefile).mode & 0o777).toBe(statSync(template).mode & 0o777)
+  })
+
+  test('says that another program has the port of CoreDNS', { timeout: 60_000 }, async () => {
+    const made = new DnsLab(V4)
+    lab = made
+    const other = join(made.folder, 'other')
+    writeFileSync(other, '. {\n    errors\n    template ANY ANY . {\n        rcode REFUSED\n    }\n}\n')
+    await made.startOther(other)
+    made.cluster.register({ name: 'm0', addresses: ['10.77.0.11'] })
+    await made.cluster.apiUp()
+    made.startMonitor()
+    await made.monitor?.line(/another program has port 53/, 30_000)
+  })
+
+  test('with --once writes a Corefile without an API, and leaves an existing one without the nodes', {
+    timeout: 60_000,
+  }, async () => {
+    const made = new DnsLab(V4)
+    lab = made
+    const once = async () =>
+      (
+        await new LoggedProcess(made.cluster.lab, made.node, [HOLDFAST, 'corednsmonitor', ...made.words, '--once'])
+          .exited
+      ).code
+    expect(await once()).toBe(0)
+    const text = readFileSync(made.corefile, 'utf8')
+    expect(text).toContain('10.77.0.100')
+    made.serversAre('9.9.9.9')
+    expect(await once()).toBe(0)
+    expect(readFileSync(made.corefile, 'utf8')).toBe(text)
+  })
+})

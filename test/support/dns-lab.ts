@@ -1,0 +1,152 @@
+/**
+ * A node with CoreDNS and `holdfast corednsmonitor` in a network namespace, two upstream DNS servers on other hosts, and
+ * the stand-in of the Kubernetes API. This file decides the names, the addresses and the answers of the upstream
+ * servers. It does not know what a test is about.
+ */
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../../src/lab/installation.ts'
+import { HOLDFAST, type Host } from '../../src/lab/lab.ts'
+import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually } from '../../src/lab/wait.ts'
+import { ClusterLab } from './cluster-lab.ts'
+import { corednsProgram } from './require.ts'
+
+export const DOMAIN = 'ostest.example.com'
+const CLUSTER_CONFIG =
+  'kind: ConfigMap\ndata:\n  install-config: |\n    metadata: { name: ostest }\n    baseDomain: example.com\n    platform: { baremetal: {} }\n'
+
+export type DnsLabOptions = {
+  readonly apiVips: string
+  readonly ingressVips: string
+  /** Port of CoreDNS on the node (default: 53). */
+  readonly port?: number
+  /** Further options of corednsmonitor. */
+  readonly flags?: readonly string[]
+}
+
+export class DnsLab {
+  readonly cluster = new ClusterLab({ nodes: 1 })
+  readonly folder: string
+  readonly corefile: string
+  readonly resolvConf: string
+  readonly #options: DnsLabOptions
+  coredns: LoggedProcess | undefined
+  monitor: LoggedProcess | undefined
+  readonly upstreams: LoggedProcess[] = []
+
+  constructor(options: DnsLabOptions) {
+    this.#options = options
+    this.folder = join(this.cluster.lab.directory, 'dns')
+    this.corefile = join(this.folder, 'etc', 'Corefile')
+    this.resolvConf = join(this.folder, 'resolv.conf')
+    mkdirSync(join(this.folder, 'etc'), { recursive: true })
+    writeFileSync(join(this.folder, 'cluster-config.yaml'), CLUSTER_CONFIG)
+    const template = join(this.folder, 'Corefile.tmpl')
+    copyFileSync(join(packageRoot(), 'deploy', 'dns', 'Corefile.tmpl'), template)
+    const { port } = options
+    if (port !== undefined) writeFileSync(template, readFileSync(template, 'utf8').replace(/^\. \{$/m, `.:${port} {`))
+    this.serversAre('127.0.0.1', this.node.address, this.#up(0).address, this.#up(1).address)
+  }
+
+  get node(): Host {
+    return this.cluster.node(1).host
+  }
+
+  #up(index: 0 | 1): Host {
+    return this.cluster.lab.host(index === 0 ? 'client' : 'api')
+  }
+
+  /** Writes NetworkManager's resolv.conf. */
+  serversAre(...servers: readonly string[]): void {
+    writeFileSync(this.resolvConf, servers.map((server) => `nameserver ${server}\n`).join(''))
+  }
+
+  /** Starts the two upstream servers. The second one has other answers, and answers servfail.example. */
+  async startUpstreams(): Promise<void> {
+    for (const index of [0, 1] as const) {
+      const answer = (zone: string) =>
+        `    template IN A ${zone} {\n        answer "{{ .Name }} 60 IN A 198.51.100.${index + 1}"\n    }\n`
+      const servfail =
+        index === 0
+          ? '    template ANY ANY servfail.example {\n        rcode SERVFAIL\n    }\n'
+          : answer('servfail.example')
+      const rest = '    template ANY ANY . {\n        rcode NXDOMAIN\n    }\n'
+      const file = join(this.folder, `upstream-${index + 1}`)
+      writeFileSync(file, `. {\n    errors\n${servfail}${answer('outside.example')}${rest}}\n`)
+      this.upstreams[index] = await this.#startCoredns(this.#up(index), file)
+    }
+  }
+
+  async startCoredns(): Promise<void> {
+    await eventually('a Corefile', () => existsSync(this.corefile), {
+      sight: () => this.monitor?.lines.slice(-5),
+      within: 20_000,
+    })
+    this.coredns = await this.#startCoredns(this.node, this.corefile)
+  }
+
+  /** Starts a CoreDNS with another Corefile on the node, as a program that has its port. */
+  async startOther(file: string): Promise<void> {
+    await this.#startCoredns(this.node, file)
+  }
+
+  async #startCoredns(host: Host, file: string): Promise<LoggedProcess> {
+    const started = new LoggedProcess(this.cluster.lab, host, [corednsProgram() ?? 'coredns', '-conf', file])
+    await started.line(/^CoreDNS-/, 20_000)
+    return started
+  }
+
+  startMonitor(...more: readonly string[]): LoggedProcess {
+    this.monitor = new LoggedProcess(this.cluster.lab, this.node, [HOLDFAST, 'corednsmonitor', ...this.words, ...more])
+    return this.monitor
+  }
+
+  /** Arguments of corednsmonitor. */
+  get words(): readonly string[] {
+    const { apiVips, flags = [], ingressVips } = this.#options
+    return [
+      ...[join(this.cluster.lab.directory, 'kubeconfig'), join(this.folder, 'Corefile.tmpl'), this.corefile],
+      ...['--api-vips', apiVips, '--ingress-vips', ingressVips, '--resolv-conf', this.resolvConf, '--json'],
+      ...['--cluster-config', join(this.folder, 'cluster-config.yaml'), ...flags],
+    ]
+  }
+
+  /** Asks a DNS server of the node. Returns the status and the sorted data of the answers, such as `NOERROR 10.0.0.5`. */
+  dig(name: string, type: string, ...options: readonly string[]): string {
+    const argv = ['dig', `@${this.node.address}`, '+time=3', '+tries=1', '+noall', '+comments', '+answer', ...options]
+    let text: string
+    try {
+      text = this.cluster.lab.exec(this.node, [...argv, name, type])
+    } catch (error) {
+      text = String(error)
+    }
+    const [, status = 'no answer'] = /status: (\w+)/.exec(text) ?? []
+    const data = text
+      .split('\n')
+      .flatMap((line) => (/^[^;\s]/.test(line) ? (line.trim().split(/\s+/).at(4) ?? []) : []))
+    return [status, ...data.toSorted()].join(' ')
+  }
+
+  /** Waits until a question has the answer. CoreDNS reads a new Corefile within 45 s. */
+  async answers(
+    name: string,
+    type: string,
+    expected: string,
+    within = 60_000,
+    ...options: readonly string[]
+  ): Promise<void> {
+    await eventually(`${name} ${type} to be ${expected}`, () => this.dig(name, type, ...options) === expected, {
+      sight: () => ({
+        is: this.dig(name, type, ...options),
+        monitor: this.monitor?.lines.slice(-4).map(({ text }) => text),
+      }),
+      within,
+      every: 250,
+    })
+  }
+
+  async destroy(): Promise<void> {
+    await this.cluster.destroy()
+  }
+}
