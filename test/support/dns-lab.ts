@@ -23,6 +23,8 @@ export type DnsLabOptions = {
   readonly port?: number
   /** Further options of corednsmonitor. */
   readonly flags?: readonly string[]
+  /** Environment variables of corednsmonitor. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 export class DnsLab {
@@ -97,8 +99,9 @@ export class DnsLab {
     return started
   }
 
-  startMonitor(...more: readonly string[]): LoggedProcess {
-    this.monitor = new LoggedProcess(this.cluster.lab, this.node, [HOLDFAST, 'corednsmonitor', ...this.words, ...more])
+  startMonitor(): LoggedProcess {
+    const argv = [HOLDFAST, 'corednsmonitor', ...this.words]
+    this.monitor = new LoggedProcess(this.cluster.lab, this.node, argv, this.#options.environment)
     return this.monitor
   }
 
