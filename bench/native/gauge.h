@@ -11,10 +11,10 @@
 enum kind {
   KIND_BEGIN = 1,     /* number: 1 with SCHED_FIFO; at; other: the interval */
   KIND_SENT = 2,      /* a probe. number: errno, 0 when it left; value: its sequence; at; other: its lateness */
-  KIND_REPLY = 3,     /* number: the node; value: the sequence; at: in the kernel; other: when it was read */
+  KIND_REPLY = 3,     /* an answer to a probe. number: the node; value: the probe's sequence; at: time of arrival in the kernel; other: time of reading */
   KIND_ASKED = 4,     /* a question to all hosts. number: errno; value: its sequence; at; other: its lateness */
-  KIND_CLAIM = 5,     /* an answer to it. value: the MAC; at: in the kernel; other: when it was read */
-  KIND_ANNOUNCED = 6, /* a gratuitous ARP, an unsolicited advertisement. value: the MAC; at, other as above */
+  KIND_CLAIM = 5,     /* an answer to a question. value: the MAC; at and other as for KIND_REPLY */
+  KIND_ANNOUNCED = 6, /* a gratuitous ARP, an unsolicited advertisement. value: the MAC; at and other as for KIND_REPLY */
   KIND_END = 7,       /* value: number of records that found no room */
 };
 

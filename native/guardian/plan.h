@@ -32,7 +32,7 @@ struct plan {
   unsigned char bytes[]; /* the message as received, checked */
 };
 
-/* In the order in which the engine stored them. */
+/* The stored plans, in the order in which the engine stored them. */
 struct plans {
   struct plan *first, *last;
   struct plan *of_unit[UNITS];

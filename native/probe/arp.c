@@ -60,8 +60,8 @@ static const char *mac_text(const unsigned char *mac, char text[18]) {
 }
 
 /*
- * Prints a change of the set. Its time is that of the first new answer. Without a new answer, it is that of the
- * question that a MAC did not answer.
+ * Prints a change of the set of MACs that answer. The printed time is the time of the first answer of a new MAC. If no
+ * MAC is new, it is the time of the question that a MAC did not answer.
  */
 static void report_change(struct observer *o) {
   char text[18];

@@ -38,11 +38,11 @@ struct prober {
   char names[NAMES_MAX][NAME_MAX_LENGTH + 1];
   uint64_t by_name[NAMES_MAX];
   int name_count;
-  int holder; /* of the last answer, -1 none */
-  bool answered; /* the three below are set */
-  uint64_t last_sequence; /* highest that was answered */
+  int holder; /* index in names of the router that answered last, -1 before the first answer */
+  bool answered; /* true if the next three fields are set */
+  uint64_t last_sequence; /* highest sequence number that was answered */
   nanos last_answer;
-  uint64_t missed_before; /* `missed` at the last answer */
+  uint64_t missed_before; /* value of `missed` at the time of the last answer */
   nanos longest_gap;
   uint64_t gaps;
   nanos duplicate_second;

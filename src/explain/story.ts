@@ -28,7 +28,7 @@ import {
 export type StoryOptions = {
   /** Name of a router or sync group on the reference node. `undefined`: the report is about all routers. */
   readonly router?: string | undefined
-  /** Begin of the reported period, in milliseconds since the epoch. */
+  /** Start of the reported period, in milliseconds since the epoch. */
   readonly since: number
   /** Peers in the configuration of the reference node. `undefined` if the configuration could not be read. */
   readonly listed?: ListedPeers | undefined

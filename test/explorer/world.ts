@@ -58,7 +58,7 @@ export type World = {
   readonly nodes: readonly [Node, Node, Node]
   /**
    * Messages on the wire, sorted by sender and receiver. Messages of the same two nodes stand in the order of sending,
-   * claims last.
+   * announcements of addresses (claims) last.
    */
   readonly wire: readonly Message[]
   /** Directions between two nodes (as numbers by placeOf) in which every message is lost until a repair. Sorted. */

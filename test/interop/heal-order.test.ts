@@ -1,8 +1,9 @@
 /**
- * The only order of packets in which no router asks. The cut heals after the Active has asked for another holder of the address, and before
- * the Active advertises. keepalived yields to the advertisement without a packet, and only later packets can show that (docs/adr/0022). By
- * chance this happens once in hundreds of heals. Here it happens every time, because the bridge opens with the advertisement. The pair and
- * its assertions are in pair.ts.
+ * Plays the only order of packets after which no router asks the LAN for another holder of the address. The cut heals
+ * after the Active has asked for another holder of the address, and before the Active advertises. keepalived yields to
+ * the advertisement without a packet, and only later packets can show that (docs/adr/0022). By chance this happens once
+ * in hundreds of heals. Here it happens every time, because the bridge opens with the advertisement. The pair and its
+ * assertions are in pair.ts.
  */
 import { type TestContext, test } from 'vitest'
 import { ADVERTISEMENT, Gate, PROBE } from '../../src/lab/gate.ts'
@@ -18,8 +19,8 @@ const ANNOUNCED = 5_500
 /** Limit in ms without an answer. A client without the announcement waits 5 to 8 s, until its kernel doubts its entry. */
 const SILENCE = 500
 /**
- * Longest time in ms from the first to the last announcement of a takeover by keepalived: five announcements in 5 to 45 ms. More time shows
- * another order of the packets.
+ * Longest time in ms from the first to the last announcement of a takeover by keepalived: five announcements in 5 to 45
+ * ms. More time shows another order of the packets.
  */
 const BATCH = 200
 const RUNS = Number(process.env.REPEAT ?? '1')

@@ -38,9 +38,9 @@ export type ClockEngineOrder = {
   readonly block?: number
   /** Bytes for the channel, as hexadecimal text. */
   readonly write?: string
-  /** Whether the engine reads its sockets. Absent at the start: it does. */
+  /** Whether the engine reads its sockets. If this field is absent at the start, the engine does so. */
   readonly listens?: boolean
-  /** Whether the engine proves that it has read its sockets. Absent at the start: it does. */
+  /** Whether the engine proves that it has read its sockets. If this field is absent at the start, the engine does so. */
   readonly proves?: boolean
   /** Ends the protection of a unit, as a router does that steps down. */
   readonly stepDown?: number

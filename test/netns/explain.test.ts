@@ -94,7 +94,7 @@ describeNetns('holdfast explain names the fault', () => {
     readonly now?: RegExp
     /** Expected text from the journal of r1 alone, during the fault. */
     readonly alone?: RegExp
-    /** Begin of the story of r1; without a value, the begin of the fault. */
+    /** Start of the story of r1; without a value, the start of the fault. */
     readonly since?: string
     readonly inflict: () => Promise<unknown>
     /** Ends the fault, before the story of both journals is read. */

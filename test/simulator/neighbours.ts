@@ -25,7 +25,7 @@ export type Neighbours = {
     readonly mixed: number
     readonly alone: number
   }[]
-  /** Number of histories in which the time is longer with keepalived alone, by more than a hand-over. */
+  /** Number of histories whose time is longer with keepalived on all nodes, by more than the length of a hand-over. */
   readonly better: Record<Question, number>
 }
 

@@ -19,7 +19,7 @@ const AGAIN_AFTER = 500
 
 export type EventsOptions = EventPlaces & {
   readonly json: boolean
-  /** Begin of the printed period: a duration before now, or a time; `undefined`: the oldest event. */
+  /** Start of the printed period: a duration before now, or a time; `undefined`: the oldest event. */
   readonly since: string | undefined
 }
 

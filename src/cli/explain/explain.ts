@@ -28,7 +28,7 @@ const SHORT_TIMEOUT = 1_000
 
 export type ExplainOptions = EventPlaces & {
   readonly router: string | undefined
-  /** Begin of the reported period; `undefined`: 12 hours ago, or the begin of a recording. */
+  /** Start of the reported period; `undefined`: 12 hours ago, or the start of a recording. */
   readonly since: string | undefined
   /** URLs of other nodes' APIs, their run directories, or copies of their journals or recordings. */
   readonly peers: readonly string[]

@@ -1,6 +1,6 @@
 /**
- * Finds the role of this node in its cluster: that of the node with its name, otherwise that of the node with its
- * address. `undefined` if the cluster has no such node.
+ * Finds the role of this node in its cluster. The Node object with the name of this node counts; if there is none, the
+ * Node object with the address of this node counts. `undefined` if the cluster has no such Node.
  */
 import type { Role } from '../decisions/engine/desired.ts'
 import { type PeerNode, readPeers } from '../decisions/engine/peers.ts'

@@ -192,7 +192,7 @@ export class Router {
     return this.#state.name === 'Active' && this.#parameters.extensions.silentActive === true
   }
 
-  /** Tells whether the router asks its peers, and `peer` may have been Active in the meantime. */
+  /** Tells whether the router asks its peers for their addresses, and `peer` may have been Active in the meantime. */
   asksBeside(peer: Address): boolean {
     return this.asks && this.#parameters.peers.some(({ address }) => address === peer)
   }

@@ -110,7 +110,10 @@ function areThere({ apiServerInternalIpOwner, holders, ingressIpOwner }: Claims,
   })
 }
 
-/** The fields of one field manager. There is one write at a time, always of the latest state. */
+/**
+ * Writes the fields that belong to one field manager (server-side apply). One write runs at a time, and each write has the
+ * latest state.
+ */
 class Part {
   readonly name: PartName
   readonly #write: (body: string) => Promise<Written>
