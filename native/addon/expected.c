@@ -12,7 +12,7 @@
 #include "words.h"
 
 #define MOST_FRAMES 32
-#define LONGEST_FRAME 64u
+#define LONGEST_FRAME 96u /* a Neighbor Advertisement with its option has 86 */
 #define MOST_DROPPED 64 /* in one wake-up; a storm of frames must not keep the event loop */
 
 struct frame {
@@ -75,7 +75,7 @@ napi_value socket_expect(napi_env env, napi_callback_info info) {
   struct frame *const frame = numbered(env, h, values[0]);
   if (frame == NULL) return NULL;
   if (length == 0 || length > LONGEST_FRAME) {
-    throw_range(env, "a frame has 1 to 64 bytes");
+    throw_range(env, "a frame has 1 to 96 bytes");
     return NULL;
   }
   memcpy(frame->bytes, bytes, length);

@@ -66,7 +66,7 @@ export type NativeSocket = {
   start(onReadable: () => void, onError: (errno: number) => void, onWritable?: () => void): void
   stop(): void
   /**
-   * Drops frames that begin with these bytes (1 to 64), without a call of `onReadable`. A frame that comes more than
+   * Drops frames that begin with these bytes (1 to 96), without a call of `onReadable`. A frame that comes more than
    * `within` ms after the last one is not dropped. `number`: 0 to 31. Throws RangeError.
    */
   expect(number: number, frame: Uint8Array, within: number): void

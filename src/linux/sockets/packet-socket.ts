@@ -62,20 +62,28 @@ const ARP_REPLY = socketFilter(
   [RETURN, 0, 0, 0],
 )
 
-/** Octets of an ARP frame without its padding: Ethernet 14, ARP 28. */
-const ARP_SIZE = 42
+/** Octets of an answer without padding: Ethernet 14 and ARP 28, or Ethernet 14, IPv6 40, ICMPv6 24 and a MAC option 8. */
+const ANSWER_SIZE: Readonly<Record<Family, number>> = { ipv4: 42, ipv6: 86 }
 /** Number of hosts whose answers are expected (native/addon/expected.c). Answers of further hosts wake the engine. */
 const MOST_EXPECTED = 32
 
-/** Expects the ARP answers of some hosts. In IPv6, answers to different questions look the same, so none is expected. */
-function expectations(tap: NativeSocket): Required<Pick<FrameSocket, 'expect' | 'answeredAt' | 'expectNothing'>> {
+/**
+ * Expects the answers of some hosts. An answer in IPv6 is the same if the kernel has asked for the address of the host.
+ * Such an answer shows as well that the host is there.
+ */
+function expectations(
+  tap: NativeSocket,
+  family: Family,
+): Required<Pick<FrameSocket, 'expect' | 'answeredAt' | 'expectNothing'>> {
+  const size = ANSWER_SIZE[family]
+  const etherType = etherTypeFor(family)
   const hosts: Address[] = []
   return {
     expect(from, answer, within) {
-      if (answer.length < ARP_SIZE || etherTypeOf(answer) !== ETH_P_ARP) return
+      if (answer.length < size || etherTypeOf(answer) !== etherType) return
       if (!hosts.includes(from)) hosts.push(from)
       const number = hosts.indexOf(from)
-      if (number < MOST_EXPECTED) tap.expect(number, answer.subarray(0, ARP_SIZE), within)
+      if (number < MOST_EXPECTED) tap.expect(number, answer.subarray(0, size), within)
     },
     answeredAt(from) {
       const number = hosts.indexOf(from)
@@ -109,8 +117,7 @@ function openTap(
     socket.attachFilter(FILTERS[family][hears])
     setNumber(socket, OPTION.timestampNs, 1)
     // A packet socket bound to protocol 0 sends and receives nothing.
-    const etherType = family === 'ipv6' ? ETH_P_IPV6 : ETH_P_ARP
-    socket.bind(packetSockaddr(hears === 'nothing' ? 0 : etherType, interfaceIndex))
+    socket.bind(packetSockaddr(hears === 'nothing' ? 0 : etherTypeFor(family), interfaceIndex))
     return socket
   } catch (error) {
     socket.close()
@@ -148,6 +155,7 @@ function listen(
   tap.start(drain, (errno) => failed(errno, 'poll'))
 }
 
+const etherTypeFor = (family: Family): number => (family === 'ipv6' ? ETH_P_IPV6 : ETH_P_ARP)
 const etherTypeOf = (frame: Uint8Array): number => ((frame[12] ?? 0) << 8) | (frame[13] ?? 0)
 
 const SENT: SendOutcome = { ok: true }
@@ -184,7 +192,7 @@ export function openFrameSocket(
           return { ok: false, failure: failureOf(result, { action, syscall: 'sendmmsg' }) }
         })
       },
-      ...expectations(sender),
+      ...expectations(sender, options.family),
       hear: (wanted) => sender.attachFilter(FILTERS[options.family][wanted]),
       close() {
         open = false
