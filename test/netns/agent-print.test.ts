@@ -109,8 +109,13 @@ describeNetns('holdfast agent --print', () => {
       const grouped = agent([...pod, ...vips, ...print], name)
       expect([grouped.status, grouped.stderr]).toEqual([0, ''])
       expect(lines(grouped.stdout)).toEqual(lines(sample(`${role}-openstack-dualstack`)))
-      writeFileSync(template, sample(role).replace('global_defs', '# no vrrp_sync_group\nglobal_defs'))
-      expect(agent([...pod, ...vips, ...print], name).stdout).not.toMatch(/^vrrp_sync_group/m)
+      writeFileSync(template, '# comment\n{{ lookup .Cluster }}\n')
+      expect(agent([...pod, ...vips, ...print], name)).toMatchObject({
+        ...{ status: 1, stdout: '' },
+        stderr: expect.stringContaining(
+          `holdfast: ${template}: line 2, column 4: cannot use function lookup, expected and, `,
+        ),
+      })
       rmSync(template)
       const byFlag = agent([...pod, ...vips, ...print, '--platform=OpenStack'], name)
       expect(byFlag.stderr).toContain(`Cannot read the template ${template}`)

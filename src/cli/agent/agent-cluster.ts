@@ -3,10 +3,12 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { AgentSettings } from '../../cluster/decisions/agent-settings.ts'
 import { clusterNameIn, installedPlatform } from '../../cluster/decisions/cluster-name.ts'
+import type { Desired } from '../../cluster/decisions/engine/desired.ts'
 import type { Cluster, Mode, Topology } from '../../cluster/decisions/engine/desired-state.ts'
-import { modeIn } from '../../cluster/decisions/engine/mode.ts'
+import { keepalivedText } from '../../cluster/decisions/engine/keepalived-text.ts'
+import { modeIn, withoutComments } from '../../cluster/decisions/engine/mode.ts'
 import { isOnPremises } from '../../cluster/decisions/engine/platform.ts'
-import { readTemplate } from '../../cluster/decisions/engine/template.ts'
+import { type RenderedText, renderedText } from '../../cluster/decisions/engine/rendered-text.ts'
 import { vipPairs } from '../../cluster/decisions/engine/vip-pairs.ts'
 import type { Vrids } from '../../cluster/decisions/engine/vrid.ts'
 import { textIn } from '../../cluster/runtime/machine.ts'
@@ -43,31 +45,47 @@ export const ownName = ({ nodeName, hostnameFile }: AgentSettings): string =>
 
 /**
  * Tells whether the VIPs form sync groups. The Machine Config Operator's command line does not name the platform, but
- * its template has the groups. `notes` has the reason if the template cannot be read, or the scripts in it that this
- * version does not know.
+ * its template has the groups. `notes` has a warning if the template cannot be read.
  */
 export function grouping({ platform, template }: AgentSettings): {
   readonly grouped: boolean
   readonly notes: readonly string[]
 } {
   const isOpenStack = platform.toLowerCase() === 'openstack'
-  if (template === undefined) return { grouped: isOpenStack, notes: [] }
-  const text = textIn(template)
-  if (text === undefined) {
-    const given = isOpenStack
-      ? 'because of --platform=OpenStack the VIPs form sync groups'
-      : 'without --platform=OpenStack the VIPs form no sync groups'
-    return {
-      grouped: isOpenStack,
-      notes: [`Cannot read the template ${template}, which says whether VIPs form sync groups: ${given}`],
-    }
-  }
-  const { grouped, unknown } = readTemplate(text)
-  const notes = unknown.map(
-    (script) => `The template ${template} has a script that this version does not know and leaves out: ${script}`,
-  )
-  return { grouped: grouped || isOpenStack, notes }
+  const text = template === undefined ? undefined : textIn(template)
+  if (text !== undefined)
+    return { grouped: isOpenStack || withoutComments(text).includes('vrrp_sync_group'), notes: [] }
+  const notes =
+    template === undefined
+      ? []
+      : [
+          `Cannot read the template ${template}: the text of keepalived.conf is holdfast's own, ${
+            isOpenStack
+              ? 'with sync groups because of --platform=OpenStack'
+              : 'without sync groups, because --platform=OpenStack is not given'
+          }`,
+        ]
+  return { grouped: isOpenStack, notes }
 }
+
+/**
+ * Returns the text of keepalived.conf: the executed template of the cluster. Without a template that can be read, the
+ * text is holdfast's own.
+ */
+export function keepalivedFile(settings: AgentSettings, desired: Desired): RenderedText {
+  const { template: path, platform, controlPlaneTopology: topology, apiPort, lbPort } = settings
+  const text = path === undefined ? undefined : textIn(path)
+  if (path === undefined || text === undefined) return { text: keepalivedText(desired) }
+  return renderedText(desired, {
+    ...{ path, text, platform, topology, domain: '' },
+    pairs: vipPairs(settings.vips).pairs,
+    hostname: ownName(settings).split('.')[0] ?? '',
+    ports: { api: apiPort, balancer: lbPort, statistics: STATISTICS_PORT },
+  })
+}
+
+/** Port of HAProxy's statistics, which is the same on all nodes. */
+const STATISTICS_PORT = 29_445
 
 /** Folder on the node with the files of keepalived and of keepalived's monitor. */
 export const KEEPALIVED_FOLDER = '/etc/keepalived'

@@ -23,7 +23,15 @@ import type { StatusDuty } from '../../cluster/runtime/status/status-duty.ts'
 import { Wishes } from '../../cluster/runtime/status/wishes.ts'
 import { AGENT_LOG } from '../../log/agent-events.ts'
 import { readNodeTables } from '../node-tables.ts'
-import { clusterOf, firstMode, grouping, isFollowed, KEEPALIVED_FOLDER, ownName } from './agent-cluster.ts'
+import {
+  clusterOf,
+  firstMode,
+  grouping,
+  isFollowed,
+  KEEPALIVED_FOLDER,
+  keepalivedFile,
+  ownName,
+} from './agent-cluster.ts'
 import type { AgentLog } from './agent-log.ts'
 import { holdfastEngine } from './holdfast-engine.ts'
 
@@ -86,14 +94,18 @@ export type EngineAccess = {
   readonly say: ((word: 'stop' | 'reload') => void) | undefined
 }
 
-function accessOf({ handOver, native }: AgentSettings, log: AgentLog['log'], isStopped: boolean): EngineAccess {
+function accessOf(settings: AgentSettings, log: AgentLog['log'], isStopped: boolean): EngineAccess {
+  const { handOver, native } = settings
   if (handOver.to === 'engine') return { engine: holdfastEngine(handOver.socket, { native }), say: undefined }
   const keepalived = openKeepalivedClient({
     ...handOver,
     isStopped,
     tell: (message) => log(AGENT_LOG.keepalivedOrder, message),
   })
-  return { engine: keepalivedEngine(handOver.file, keepalived), say: (word) => keepalived.send(word) }
+  return {
+    engine: keepalivedEngine(handOver.file, keepalived, (desired) => keepalivedFile(settings, desired)),
+    say: (word) => keepalived.send(word),
+  }
 }
 
 function machineNow(): Machine | string {

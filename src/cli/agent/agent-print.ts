@@ -14,7 +14,6 @@ import {
   roleOf,
 } from '../../cluster/decisions/engine/desired-state.ts'
 import { documentText } from '../../cluster/decisions/engine/document.ts'
-import { keepalivedText } from '../../cluster/decisions/engine/keepalived-text.ts'
 import { type PeerNode, peerNodes } from '../../cluster/decisions/engine/peers.ts'
 import { chosenVrids, type Service } from '../../cluster/decisions/engine/vrid.ts'
 import { readNode } from '../../cluster/decisions/node-object.ts'
@@ -25,7 +24,16 @@ import { rememberedIntent } from '../../cluster/runtime/status/intent-memory.ts'
 import { intentBy } from '../../cluster/runtime/status/wishes.ts'
 import type { CommandResult } from '../command.ts'
 import { readNodeTables } from '../node-tables.ts'
-import { clusterName, clusterOf, firstMode, grouping, isFollowed, offPremises, ownName } from './agent-cluster.ts'
+import {
+  clusterName,
+  clusterOf,
+  firstMode,
+  grouping,
+  isFollowed,
+  keepalivedFile,
+  offPremises,
+  ownName,
+} from './agent-cluster.ts'
 
 export type PrintSources = {
   readonly nodes: NodeSource
@@ -73,7 +81,9 @@ export async function agentPrint(settings: AgentSettings, sources: PrintSources)
   notes.push(...decision.notes)
   if (decision.desired === undefined) return fail([...notes, NOTHING])
   const yaml = documentText(decision.desired, { native: settings.native })
-  const keepalived = keepalivedText(decision.desired)
+  const rendered = keepalivedFile(settings, decision.desired)
+  if ('problem' in rendered && settings.print !== 'yaml') return fail([...notes, rendered.problem, NOTHING])
+  const keepalived = 'text' in rendered ? rendered.text : ''
   const text = { yaml, keepalived, both: `${yaml}---\n${keepalived}` }[settings.print ?? 'both']
   return { exitCode: EXIT.ok, stdout: text, stderr: lines(notes) }
 }

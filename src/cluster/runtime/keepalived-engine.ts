@@ -5,13 +5,18 @@
  */
 import { messageOf } from '../../base/message-of.ts'
 import type { Desired } from '../decisions/engine/desired.ts'
-import { keepalivedText } from '../decisions/engine/keepalived-text.ts'
 import { modeIn } from '../decisions/engine/mode.ts'
+import type { RenderedText } from '../decisions/engine/rendered-text.ts'
 import type { EngineClient, HandedOver } from './engine-client.ts'
 import type { KeepalivedClient } from './keepalived-client.ts'
 import { textIn } from './machine.ts'
 
-export function keepalivedEngine(file: string, client: KeepalivedClient): EngineClient {
+/** `written`: returns the text of keepalived.conf, or the reason why there is none. In that case the file stays. */
+export function keepalivedEngine(
+  file: string,
+  client: KeepalivedClient,
+  written: (desired: Desired) => RenderedText,
+): EngineClient {
   return {
     async look() {
       const mode = modeIn(textIn(file))
@@ -19,7 +24,9 @@ export function keepalivedEngine(file: string, client: KeepalivedClient): Engine
     },
     async handOver(desired: Desired): Promise<HandedOver> {
       try {
-        client.handOver(keepalivedText(desired))
+        const rendered = written(desired)
+        if ('problem' in rendered) return { accepted: false, problems: [rendered.problem] }
+        client.handOver(rendered.text)
         return { accepted: true }
       } catch (error) {
         return { accepted: false, problems: [messageOf(error)] }

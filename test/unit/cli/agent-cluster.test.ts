@@ -92,16 +92,6 @@ describe('sync groups', () => {
       expect(found.notes.join()).toContain('Cannot read the template /nowhere/t.tmpl')
     }
   })
-
-  test('a script of another release is named: by its name, and by its command', () => {
-    const text = sample('worker')
-      .replace('vrrp_script chk_ingress {', 'vrrp_script chk_router {')
-      .replace('timeout 4.9', 'timeout 9.9')
-    expect(groupingWith(text).notes).toEqual([
-      expect.stringMatching(/has a script that this version does not know and leaves out: chk_router$/),
-      expect.stringMatching(/: \/usr\/bin\/timeout 9\.9 \/etc\/keepalived\/chk_default_ingress\.sh$/),
-    ])
-  })
 })
 
 describe('the first mode of an engine without a configuration', () => {
