@@ -81,8 +81,8 @@ type Suspect = DuplicateHolder & {
   /** Time from which an answer of the suspected host counts as the second one. */
   readonly certainFrom: Millis
   /**
-   * Number of questions for the router behind the MAC that are still to come. Until then no answer is counted as the
-   * second one.
+   * Number of questions that are still to be sent to find out which router has the MAC. Until all are sent, no answer
+   * counts as the second one.
    */
   readonly whoLeft: number
   /** Time of the next question for the suspect's address; `undefined` if none is needed. */

@@ -15,7 +15,7 @@ export class TokenReader {
   /** Returns the next token, which stays the next one. After the end of the text, the end is returned again. */
   peek(ahead = 0): Token {
     const token = this.#tokens[Math.min(this.#next + ahead, this.#tokens.length - 1)]
-    if (token === undefined) throw new RangeError('a list of tokens has an end')
+    if (token === undefined) throw new RangeError('Expected a list of tokens with the token "end" as its last one')
     return token
   }
 

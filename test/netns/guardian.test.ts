@@ -301,7 +301,7 @@ describeNetns('the guardian in network namespaces', () => {
         .trim()
         .split('\n')
         .map((line) => line.slice(line.lastIndexOf(')') + 2).split(' '))
-    // Field 40 is the priority, and field 41 the policy (2 = SCHED_RR).
+    // In /proc/PID/stat, field 40 is the real-time priority, and field 41 is the scheduling policy (2 = SCHED_RR).
     const policyOf = (fields: readonly string[]) => `${fields[38]} ${fields[37]}`
     const engine = statsOf(pid)
     const guardian = statsOf(engine[0]?.[1] ?? '')

@@ -1,8 +1,8 @@
 /**
  * The command line and environment of `holdfast agent`: dynkeepalived's flags and some of its own. This file decides
- * that all invalid values are reported together, and a command line that would give two groups or none (no VIP, a pair
- * of VIPs of two families) is refused. Pure: arguments in, settings or problems out. This file knows nothing about the
- * effect of a setting.
+ * that all invalid values are reported together. A command line is refused if it has no VIP, or a pair of VIPs of two
+ * address families. Pure: arguments in, settings or problems out. This file knows nothing about the effect of a
+ * setting.
  */
 
 import { dirname, join } from 'node:path'

@@ -97,7 +97,7 @@ describe('shipped examples have no warnings', () => {
   const shipped = ['systemd/holdfast.yaml.example', ...pods.map((name) => `static-pod/${name}`)]
     .map((name) => [name, readFileSync(join(root, 'deploy', name), 'utf8')] as const)
     .filter(([, text]) => text.includes('virtualRouters:'))
-  // What is written as a comment is meant to be used as well.
+  // Removes the comment signs, so that the parts of the example that are comments are checked, too.
   const used = (text: string) =>
     text
       .replace(/^# (healthchecks:)/gm, '$1')

@@ -231,7 +231,7 @@ describe('an address that cannot be removed', () => {
     world.advance(1_000)
     expect([world.plans.size, world.installed]).toEqual([0, []])
     const lines = world.records.filter(({ level }) => level === 'error')
-    // The transition has lifted the limit once.
+    // The rate limit allows one line. The transition has lifted the limit once, so a second line is allowed.
     expect(lines.length, 'lines about it').toBe(2)
   })
 
