@@ -19,6 +19,7 @@ import { registerEvents } from './commands/events.ts'
 import { registerExplain } from './commands/explain.ts'
 import { registerNodeIp } from './commands/node-ip.ts'
 import { registerReload } from './commands/reload.ts'
+import { registerResolvPrepender } from './commands/resolv-prepender.ts'
 import { registerRun } from './commands/run.ts'
 import { registerSchema } from './commands/schema.ts'
 import { registerSimulate } from './commands/simulate.ts'
@@ -34,7 +35,7 @@ const COMMANDS: readonly Register[] = [
   ...[registerYield, registerReload, registerConfigure, registerStop],
   ...[registerCapture, registerDoctor, registerDemo, registerSimulate],
   ...[registerVrid, registerNodeIp, registerAgent, registerCorednsMonitor],
-  ...[registerSchema],
+  ...[registerResolvPrepender, registerSchema],
 ]
 
 const agent = async (argv: readonly string[]) => (await import('./agent/agent.ts')).agentCommand(argv)

@@ -1,4 +1,4 @@
-/** Lists the log events of `holdfast corednsmonitor` and `holdfast resolv-prepender`. Pure. */
+/** Lists the log events of `holdfast corednsmonitor`. Pure. */
 import { logEvents } from './log-event.ts'
 
 export const DNS_LOG = logEvents<string>()({
