@@ -15,7 +15,7 @@ export function priorityReport(tables: readonly TrackReport[]): readonly string[
     const line = (cells: readonly string[], end: string) =>
       `  ${[...cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)), end].join('  ')}`.trimEnd()
     return [
-      `${router}: effective priority, base ${base}`,
+      `${router}: effective priority for each result of its checks (base priority ${base})`,
       ...(columns.length === 0 ? [] : [line(columns, '')]),
       ...rows.map(({ up, priority, fault }) =>
         line(

@@ -12,7 +12,7 @@ import type {
   Snapshot,
 } from '../../daemon/telemetry/snapshot.ts'
 import { clock, span } from '../../http/page/words.js'
-import { reasonText } from '../../vrrp/reason-text.ts'
+import { discardText, reasonText } from '../../vrrp/reason-text.ts'
 import { prioritySum } from './status-healthcheck.ts'
 import { ago, moment, seconds } from './status-time.ts'
 
@@ -44,7 +44,7 @@ export function formatRouter(router: RouterSnapshot, snapshot: Snapshot, because
   if (router.heldBack != null)
     lines.push(`  NOT PREEMPTING the Active (priority ${router.holder.priority}): ${HELD_BACK[router.heldBack]}`)
   for (const [deadline, ms] of Object.entries(router.deadlines)) lines.push(`  ${deadlineText(deadline, ms)}`)
-  const discarded = Object.entries(counters.discarded).map(([key, count]) => `${key} ${count}`)
+  const discarded = Object.entries(counters.discarded).map(([key, count]) => `${count} (${discardText(key)})`)
   const sent = Object.values(counters.sent).reduce((sum, count) => sum + count, 0)
   lines.push(
     `  advertisements: ${sent} sent, ${counters.received} received, ${discarded.length === 0 ? 'none discarded' : `discarded: ${discarded.join(', ')}`}`,

@@ -176,7 +176,7 @@ describe('health checks', () => {
     expect([exitCode, stdout]).toEqual([
       0,
       `${file}: ok
-a: effective priority, base 40
+a: effective priority for each result of its checks (base priority 40)
   web   eth1  disk
   up    up    up    90
   up    down  up    70

@@ -57,6 +57,7 @@ test('a version 2 Active is named by a version 3 router while Backup, and at its
   expect(status(world)).toContain(
     `\n  MISMATCHED ROUTER: ${MISMATCHED} speaks VRRPv2, this router VRRPv3 (version): ignored, 3 packets, the last 501 ms ago\n`,
   )
+  expect(status(world)).toContain(' received, discarded: 3 (its VRRP version is not the expected one)\n')
   expect(warnings(world)).toEqual([
     `Discarded a packet of ${MISMATCHED} on eth0 for api (VRID 51): its VRRP version is 2, this router has 3`,
     `api: Backup → Active: no other router was heard, discarding advertisements of ${MISMATCHED} (version)`,
