@@ -22,12 +22,7 @@ describeNetns('expected answers', () => {
     const [mac, otherMac] = ['020000000002', '020000000003']
     const answer = reply(mac, '02')
     const send = (...frames: readonly string[]) => left.call('sendFrames', sender, frames.map(String))
-    const heard = (count: number) =>
-      until(
-        `${count} answers`,
-        () => asking.frames,
-        (list) => list.length === count,
-      )
+    const heard = (count: number) => until(`${count} answers`, asking.frames, (list) => list.length === count)
 
     await send(answer)
     await heard(1)
@@ -45,11 +40,7 @@ describeNetns('expected answers', () => {
     await send(reply(otherMac, '02'))
     await heard(2)
     await send(reply(mac, '03'), answer)
-    await until(
-      'the other host',
-      () => asking.frames,
-      (list) => list.some((frame) => frame.includes('c6336403')),
-    )
+    await until('the other host', asking.frames, (list) => list.some((frame) => frame.includes('c6336403')))
     expect(await asking.call('answeredAt', socket, OTHER)).toBeNull()
     const known = asking.frames.length
     await sleep(1_700)

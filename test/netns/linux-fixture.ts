@@ -1,5 +1,6 @@
 /** Starts an agent in a namespace that runs the adapters of src/linux (linux-agent.ts), and sends orders to the agent. */
 import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
 import type {
   AddressOutcome,
   AddressStep,
@@ -143,10 +144,11 @@ export class Agent {
     return answer.result as ReturnType<AgentCalls[M]>
   }
 
-  /** Opens a socket. Returns its index, or throws if the socket does not open. */
+  /** Opens a socket. Returns its index, or throws if the socket does not open. The socket is closed when the test ends. */
   async open(options: AdvertOptions): Promise<number> {
     const { socket, failure } = await this.call('openAdvert', options)
     if (socket === undefined) throw new Error(failure?.message ?? 'neither socket nor failure')
+    onTestFinished(() => this.call('closeAdvert', socket))
     return socket
   }
 
@@ -165,11 +167,18 @@ export class Agent {
   }
 }
 
-/** Resolves with the first value for which the condition holds. The error after 20 s has the last value. */
-export async function until<T>(what: string, look: () => T | Promise<T>, holds: (value: T) => boolean): Promise<T> {
+/**
+ * Resolves with the first value for which the condition holds. `look` returns the value, or is a list that grows. The error after 20 s has
+ * the last value.
+ */
+export async function until<T>(
+  what: string,
+  look: (() => T | Promise<T>) | (T & readonly unknown[]),
+  holds: (value: T) => boolean,
+): Promise<T> {
   const seen: T[] = []
   const found = async () => {
-    seen[0] = await look()
+    seen[0] = typeof look === 'function' ? await look() : look
     return holds(seen[0])
   }
   await eventually(what, found, { sight: () => JSON.stringify(seen[0]).slice(-1000), within: 20_000 })

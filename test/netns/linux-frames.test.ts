@@ -24,11 +24,7 @@ describeNetns('the frame socket of src/linux', () => {
       () => ip(there, 'neigh show 198.51.100.200 dev eth0'),
       (text) => text.includes(mac),
     )
-    const frames = await until(
-      'the frame',
-      () => right.frames,
-      (list) => list.some((frame) => frame.startsWith(arp)),
-    )
+    const frames = await until('the frame', right.frames, (list) => list.some((frame) => frame.startsWith(arp)))
     expect(frames.filter((frame) => frame.slice(24, 28) !== '0806')).toEqual([])
     expect(
       left.frames.filter((frame) => frame.startsWith(arp)),
@@ -48,10 +44,8 @@ describeNetns('the frame socket of src/linux', () => {
     expect(await left.call('sendFrames', sender, [...others, advertisement])).toEqual(
       [...others, advertisement].map(() => ({ ok: true })),
     )
-    const frames = await until(
-      'the advertisement',
-      () => right.frames,
-      (list) => list.some((frame) => frame.startsWith(advertisement)),
+    const frames = await until('the advertisement', right.frames, (list) =>
+      list.some((frame) => frame.startsWith(advertisement)),
     )
     expect(frames.filter((frame) => frame.slice(24, 28) === '86dd' && frame.slice(108, 110) !== '88')).toEqual([])
   })
@@ -65,11 +59,7 @@ describeNetns('the frame socket of src/linux', () => {
       `${'ff'.repeat(6)}${'02'.repeat(6)}0806 000108000604${operation}${'0a'.repeat(20)}`
     const [request, reply] = ['0001', '0002'].map((operation) => arp(operation).replaceAll(' ', ''))
     await left.call('sendFrames', sender, [request, reply, request].map(String))
-    const frames = await until(
-      'the reply',
-      () => asking.frames,
-      (list) => list.length > 0,
-    )
+    const frames = await until('the reply', asking.frames, (list) => list.length > 0)
     await asking.call('now')
     expect(frames.map((frame) => frame.slice(40, 44))).toEqual(['0002'])
     asking.stop()
@@ -86,11 +76,7 @@ describeNetns('the frame socket of src/linux', () => {
       sender,
       Array.from({ length: 200 }, () => frame),
     )
-    await until(
-      'the frame',
-      () => third.frames,
-      (list) => list.length > 0,
-    )
+    await until('the frame', third.frames, (list) => list.length > 0)
     await third.call('now')
     expect(third.frames.length, 'frames of the closed socket').toBe(1)
     expect(third.failures).toEqual([])
@@ -102,11 +88,7 @@ describeNetns('the frame socket of src/linux', () => {
     const socket = (await left.call('openFrames', { ...ETH, hears: 'claims' })).socket ?? -1
     left.failures.length = 0
     ip(here, 'link set eth0 down')
-    await until(
-      'the report',
-      () => left.failures,
-      (list) => list.some(({ code }) => code === 'ENETDOWN'),
-    )
+    await until('the report', left.failures, (list) => list.some(({ code }) => code === 'ENETDOWN'))
     const frame = `${'ff'.repeat(6)}${'02'.repeat(6)}0806${'00'.repeat(28)}`
     expect(await left.call('sendFrames', socket, [frame])).toMatchObject([
       { ok: false, failure: { code: 'ENETDOWN', message: 'Cannot send a frame on "eth0": interface is down' } },

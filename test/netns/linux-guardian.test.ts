@@ -93,8 +93,6 @@ describeNetns('the cleanup plan of an engine', () => {
       { source: 'fe80::1', destination: GROUP6, ttl: 255, bytes: '3133000102' },
       { source: 'fe80::1', destination: PEER6, ttl: 7, bytes: '31330001' },
     ])
-    await neighbour.call('closeAdvert', four)
-    await neighbour.call('closeAdvert', six)
   })
 
   test('a withdrawn plan removes no address and sends no packet', async () => {
@@ -107,6 +105,5 @@ describeNetns('the cleanup plan of an engine', () => {
     expect(present()).toEqual(VIPS.map((vip) => vip.address))
     expect((await neighbour.call('drain', socket, 4)).kept).toEqual([])
     for (const vip of VIPS) ip(here, `addr del ${vip.address}/${vip.prefixLength} dev eth0`)
-    await neighbour.call('closeAdvert', socket)
   })
 })

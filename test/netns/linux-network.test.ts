@@ -41,11 +41,7 @@ describeNetns('the addresses and links of src/linux', () => {
   })
 
   const told = (what: string, matches: (event: NetworkEvent) => boolean): Promise<readonly NetworkEvent[]> =>
-    until(
-      what,
-      () => agent.events,
-      (events) => events.some(matches),
-    )
+    until(what, agent.events, (events) => events.some(matches))
 
   test('an IPv4 VIP is added as /32 without a prefix route, and a repeated addition or removal succeeds', async () => {
     const add = step('add', VIP, 32)

@@ -93,10 +93,8 @@ describeNetns('reports of an address', () => {
     test('other addresses of the interface are reported', async () => {
       const other = prefix === 128 ? '2001:db8::201' : '198.51.100.201'
       ip(here, `addr add ${other}/${prefix} dev eth0`)
-      await until(
-        'the other address',
-        () => agent.events,
-        (events) => events.some((event) => event.kind === 'addressAdded' && event.present.address === other),
+      await until('the other address', agent.events, (events) =>
+        events.some((event) => event.kind === 'addressAdded' && event.present.address === other),
       )
       ip(here, `addr del ${other}/${prefix} dev eth0`)
       await remove()

@@ -57,8 +57,6 @@ describeNetns('the advertisement socket of src/linux', () => {
       const { kept } = await received(right, receiver)
       expect(kept).toMatchObject([{ source: LEFT[family], destination: RIGHT[family], ttl: 255 }])
       expect(kept.map(messageOf)).toEqual([BYTES])
-      await left.call('closeAdvert', sender)
-      await right.call('closeAdvert', receiver)
     },
   )
 
@@ -84,8 +82,6 @@ describeNetns('the advertisement socket of src/linux', () => {
     await left.call('send', sender, [{ destination: GROUP.ipv4, bytes: BYTES }])
     const { kept } = await received(right, receiver)
     expect(kept.map(messageOf)).toEqual([BYTES])
-    for (const socket of [other, sender]) await left.call('closeAdvert', socket)
-    await right.call('closeAdvert', receiver)
     ip(here, 'link del eth1')
   })
 
@@ -101,8 +97,6 @@ describeNetns('the advertisement socket of src/linux', () => {
     const { kept, now } = await received(right, receiver)
     expect(now - (kept[0]?.receivedAt ?? 0), 'ms that the packet waited in the queue').toBeGreaterThan(150)
     expect(kept[0]?.receivedAt).toBeLessThanOrEqual(sentAt)
-    await left.call('closeAdvert', sender)
-    await right.call('closeAdvert', receiver)
   })
 
   test('a deleted interface causes errors and no further events, and a socket on the new interface works', async () => {
@@ -137,7 +131,6 @@ describeNetns('the advertisement socket of src/linux', () => {
     ip(here, 'addr add 192.0.2.1/24 dev eth2')
     const again = await left.open({ ...options, interfaceIndex: 22 })
     expect(await left.call('send', again, [{ destination: GROUP.ipv4, bytes: BYTES }])).toEqual([{ ok: true }])
-    await left.call('closeAdvert', again)
     ip(here, 'link del eth2')
   })
 
@@ -176,8 +169,6 @@ describeNetns('the advertisement socket of src/linux', () => {
     }
     const growth = (await right.call('memory')) - before
     expect(growth, `growth of the memory in octets over all bursts`).toBeLessThan(16 * 1024 * 1024)
-    await left.call('closeAdvert', sender)
-    await right.call('closeAdvert', receiver)
   })
 
   test('an oversized packet is delivered cut, and the next packet is delivered whole', async () => {
@@ -190,7 +181,5 @@ describeNetns('the advertisement socket of src/linux', () => {
     ])
     const { kept } = await received(right, receiver, 2)
     expect(kept.map(({ bytes }) => bytes.length / 2)).toEqual([1500, 20 + BYTES.length / 2])
-    await left.call('closeAdvert', sender)
-    await right.call('closeAdvert', receiver)
   })
 })

@@ -23,6 +23,9 @@ function advertisement(source: Address, destination: Address): string {
   return hex(encodeAdvertisement(advertised, { source, destination, checksum: 'pseudo-header' }))
 }
 
+const fromRight = (family: Family, targets: readonly Address[]) =>
+  targets.map((destination) => ({ destination, bytes: advertisement(RIGHT[family], destination) }))
+
 describeRawSocket('raw-socket beside the addon', () => {
   const ends = twoEnds(RAW)
   socketContract(ends, { wrap: RAW, sends: 'sendto' })
@@ -54,10 +57,7 @@ describeRawSocket('raw-socket beside the addon', () => {
       const sender = await open(right, family, RIGHT[family], GROUP[family])
       const woken = left.readable
       const targets = [GROUP[family], LEFT[family]]
-      const datagrams = targets.map((destination) => ({
-        destination,
-        bytes: advertisement(RIGHT[family], destination),
-      }))
+      const datagrams = fromRight(family, targets)
       expect(await right.call('send', sender, datagrams)).toEqual([{ ok: true }, { ok: true }])
       const { kept } = await received(left, receiver, 2)
       const ttl = family === 'ipv4' ? { ttl: 255 } : {}
@@ -68,8 +68,6 @@ describeRawSocket('raw-socket beside the addon', () => {
         () => left.readable,
         (times) => times > woken,
       )
-      await left.call('closeAdvert', receiver)
-      await right.call('closeAdvert', sender)
     },
   )
 
@@ -82,17 +80,12 @@ describeRawSocket('raw-socket beside the addon', () => {
       const joined = await open(left, family, LEFT[family], GROUP[family])
       const sender = await open(right, family, RIGHT[family])
       const targets = [GROUP[family], LEFT[family]]
-      const datagrams = targets.map((destination) => ({
-        destination,
-        bytes: advertisement(RIGHT[family], destination),
-      }))
+      const datagrams = fromRight(family, targets)
       await right.call('send', sender, datagrams)
       expect((await received(left, joined, 2)).kept.length).toBe(2)
       // An IPv6 raw socket receives the packet anyway. It must not count as a packet to this host.
       const heard = family === 'ipv4' ? [LEFT.ipv4] : targets
       expect((await received(left, receiver)).kept.map(({ destination }) => destination)).toEqual(heard)
-      for (const socket of [receiver, joined]) await left.call('closeAdvert', socket)
-      await right.call('closeAdvert', sender)
     },
   )
 
@@ -104,10 +97,7 @@ describeRawSocket('raw-socket beside the addon', () => {
       const ours = await open(left, family, LEFT[family])
       const theirs = await open(right, family, RIGHT[family], group)
       const targets = [group, LEFT[family]]
-      const datagrams = targets.map((destination) => ({
-        destination,
-        bytes: advertisement(RIGHT[family], destination),
-      }))
+      const datagrams = fromRight(family, targets)
       const heard = async (count: number) =>
         (await received(left, ours, count)).kept.map(({ destination }) => destination)
       await right.call('send', theirs, datagrams)
@@ -146,8 +136,6 @@ describeRawSocket('raw-socket beside the addon', () => {
     expect(packet?.receivedAt ?? 0, 'receive time of the packet, which must not be before its sending').toBeGreaterThan(
       sentAt,
     )
-    await left.call('closeAdvert', receiver)
-    await right.call('closeAdvert', sender)
   })
 
   test('a deleted interface causes failures as values, and a socket on the new interface works', async () => {
@@ -179,7 +167,6 @@ describeRawSocket('raw-socket beside the addon', () => {
     add('22')
     const again = await left.open({ ...options, interfaceIndex: 22 })
     expect(await left.call('send', again, [datagram])).toEqual([{ ok: true }])
-    await left.call('closeAdvert', again)
     ip(here, 'link del eth2')
   })
 
@@ -210,7 +197,5 @@ describeRawSocket('raw-socket beside the addon', () => {
     }
     const growth = (await left.call('memory')) - before
     expect(growth, `growth of the memory in octets over all bursts`).toBeLessThan(16 * 1024 * 1024)
-    await left.call('closeAdvert', receiver)
-    await right.call('closeAdvert', sender)
   })
 })

@@ -85,8 +85,6 @@ export function socketContract(ends: Ends, { wrap, sends }: { wrap: readonly str
     for (const sender of senders) await left.call('send', sender, datagrams)
     const { kept } = await received(right, receiver, 4)
     expect(kept.map(({ source }) => source)).toEqual([LEFT[family], LEFT[family], second, second])
-    for (const sender of senders) await left.call('closeAdvert', sender)
-    await right.call('closeAdvert', receiver)
     ip(here, `addr del ${prefix} dev eth0`)
   })
 
@@ -107,8 +105,6 @@ export function socketContract(ends: Ends, { wrap, sends }: { wrap: readonly str
     // The other direction shows that the end that was down is in its group again.
     await right.call('send', theirs, [datagram])
     await received(left, ours)
-    await left.call('closeAdvert', ours)
-    await right.call('closeAdvert', theirs)
     ip(here, 'addr replace fe80::1/64 dev eth0 nodad')
   })
 
@@ -123,7 +119,6 @@ export function socketContract(ends: Ends, { wrap, sends }: { wrap: readonly str
     ])
     nft(here, 'delete table ip t')
     expect(await left.call('send', sender, [datagram])).toEqual([{ ok: true }])
-    await left.call('closeAdvert', sender)
   })
 
   test('without CAP_NET_RAW the failure names the capability', async () => {

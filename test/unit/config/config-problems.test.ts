@@ -31,56 +31,56 @@ describe('what can be said wrong about one value', () => {
   test('a minimal file has no problem', () => expect(said(file(router()))).toEqual([]))
 
   test.each([
-    ['vrid', '0', 'virtualRouters[0].vrid: cannot use 0, expected an integer from 1 to 255'],
-    ['vrid', '256', 'virtualRouters[0].vrid: cannot use 256, expected an integer from 1 to 255'],
-    ['vrid', '1.5', 'virtualRouters[0].vrid: cannot use 1.5, expected an integer from 1 to 255'],
-    ['vrid', '"51"', 'virtualRouters[0].vrid: cannot use "51", expected an integer from 1 to 255'],
-    ['vrid', '', 'virtualRouters[0].vrid: no value, expected an integer from 1 to 255'],
-    ['vrid', undefined, 'virtualRouters[0].vrid: required, an integer from 1 to 255'],
-    ['priority', '0', 'virtualRouters[0].priority: cannot use 0, expected an integer from 1 to 255'],
-    ['priority', '256', 'virtualRouters[0].priority: cannot use 256, expected an integer from 1 to 255'],
-    ['preempt', 'yes', 'virtualRouters[0].preempt: cannot use "yes", expected true or false'],
-    ['profile', 'cisco', 'virtualRouters[0].profile: cannot use "cisco", expected holdfast, keepalived or rfc9568'],
-    ['name', '51', 'virtualRouters[0].name: cannot use 51, expected a name of letters, digits, ".", "_" and "-"'],
+    ['vrid', '0', 'vrid: cannot use 0, expected an integer from 1 to 255'],
+    ['vrid', '256', 'vrid: cannot use 256, expected an integer from 1 to 255'],
+    ['vrid', '1.5', 'vrid: cannot use 1.5, expected an integer from 1 to 255'],
+    ['vrid', '"51"', 'vrid: cannot use "51", expected an integer from 1 to 255'],
+    ['vrid', '', 'vrid: no value, expected an integer from 1 to 255'],
+    ['vrid', undefined, 'vrid: required, an integer from 1 to 255'],
+    ['priority', '0', 'priority: cannot use 0, expected an integer from 1 to 255'],
+    ['priority', '256', 'priority: cannot use 256, expected an integer from 1 to 255'],
+    ['preempt', 'yes', 'preempt: cannot use "yes", expected true or false'],
+    ['profile', 'cisco', 'profile: cannot use "cisco", expected holdfast, keepalived or rfc9568'],
+    ['name', '51', 'name: cannot use 51, expected a name of letters, digits, ".", "_" and "-"'],
     [
       'interface',
       'averylonginterface',
-      'virtualRouters[0].interface: cannot use "averylonginterface", expected the name of an interface, up to 15 characters',
+      'interface: cannot use "averylonginterface", expected the name of an interface, up to 15 characters',
     ],
-    ['version', '4', 'virtualRouters[0].version: cannot use 4, expected 2 or 3'],
-    ['addresses', '[]', 'virtualRouters[0].addresses: cannot use an empty list, expected at least one address'],
-    ['addresses', '10.0.0.1', 'virtualRouters[0].addresses: cannot use "10.0.0.1", expected a list of addresses'],
+    ['version', '4', 'version: cannot use 4, expected 2 or 3'],
+    ['addresses', '[]', 'addresses: cannot use an empty list, expected at least one address'],
+    ['addresses', '10.0.0.1', 'addresses: cannot use "10.0.0.1", expected a list of addresses'],
     [
       'transport',
       'broadcast',
-      'virtualRouters[0].transport: cannot use "broadcast", expected multicast or { unicast: { peers: [...] } }',
+      'transport: cannot use "broadcast", expected multicast or { unicast: { peers: [...] } }',
     ],
-    ['transport', '{ unicast: {} }', 'virtualRouters[0].transport.unicast.peers: required, a list of peers'],
+    ['transport', '{ unicast: {} }', 'transport.unicast.peers: required, a list of peers'],
     [
       'track',
       '[{ interface: eth1, weight: 254 }]',
-      'virtualRouters[0].track[0].weight: cannot use 254, expected an integer from -253 to 253',
+      'track[0].weight: cannot use 254, expected an integer from -253 to 253',
     ],
     [
       'announce',
       '{ at: [20ms] }',
-      'virtualRouters[0].announce.at: cannot use a list, expected 1 to 20 durations, the first 0ms and each greater than the one before',
+      'announce.at: cannot use a list, expected 1 to 20 durations, the first 0ms and each greater than the one before',
     ],
     [
       'announce',
       '{ at: [0ms, 5ms, 5ms] }',
-      'virtualRouters[0].announce.at: cannot use a list, expected 1 to 20 durations, the first 0ms and each greater than the one before',
+      'announce.at: cannot use a list, expected 1 to 20 durations, the first 0ms and each greater than the one before',
     ],
     [
       'transport',
       '{ unicast: [10.0.0.11, 10.0.0.12] }',
-      'virtualRouters[0].transport.unicast: cannot use a list, expected unicast: { peers: [10.0.0.11, 10.0.0.12] }',
+      'transport.unicast: cannot use a list, expected unicast: { peers: [10.0.0.11, 10.0.0.12] }',
     ],
-    ['onDuplicate', 'resign', 'virtualRouters[0].onDuplicate: cannot use "resign", expected announce, yield or alarm'],
+    ['onDuplicate', 'resign', 'onDuplicate: cannot use "resign", expected announce, yield or alarm'],
     [
       'duplicateAllowed',
       '00:1c:73:00:00:99',
-      'virtualRouters[0].duplicateAllowed: cannot use "00:1c:73:00:00:99", expected a list of MAC addresses',
+      'duplicateAllowed: cannot use "00:1c:73:00:00:99", expected a list of MAC addresses',
     ],
     ...[
       '["001c.7300.0099"]',
@@ -91,15 +91,11 @@ describe('what can be said wrong about one value', () => {
     ].map((value): [string, string, string] => [
       'duplicateAllowed',
       value,
-      `virtualRouters[0].duplicateAllowed[0]: cannot use ${value.slice(1, -1)}, expected the MAC address of one host, such as 00:1c:73:00:00:99`,
+      `duplicateAllowed[0]: cannot use ${value.slice(1, -1)}, expected the MAC address of one host, such as 00:1c:73:00:00:99`,
     ]),
-    [
-      'announce',
-      '{ refresh: 1ms }',
-      'virtualRouters[0].announce.refresh: cannot use "1ms", expected a duration from 1s to 24h',
-    ],
+    ['announce', '{ refresh: 1ms }', 'announce.refresh: cannot use "1ms", expected a duration from 1s to 24h'],
   ])('%s: %s', (key, value, message) => {
-    expect(about({ [key]: value })).toEqual([message])
+    expect(about({ [key]: value })).toEqual([`virtualRouters[0].${message}`])
   })
 
   test.each([
