@@ -109,15 +109,17 @@ const WAITING = [
 ]
 
 /**
- * Bounds of milliseconds at intervals of 100 ms and more, and several pairs of daemons in a file. Three files beside each other take a
- * third of two CPUs.
+ * Bounds of milliseconds, and several pairs of daemons in a file. Three files beside each other take a third of two CPUs. The files with
+ * intervals of 10 ms use real-time priority, or judge the order of events only.
  */
 const TIMED = [
   'test/interop/frr.test.ts',
   'test/interop/keepalived-v2.test.ts',
   'test/interop/keepalived-v3.test.ts',
   'test/netns/carrier.test.ts',
+  'test/netns/cluster-cold-start.test.ts',
   'test/netns/cold-start.test.ts',
+  'test/netns/crash-lone.test.ts',
   'test/netns/demotion.test.ts',
   'test/netns/doctor.test.ts',
   'test/netns/explain-chaos.test.ts',
@@ -127,6 +129,7 @@ const TIMED = [
   'test/netns/guardian-deadline.test.ts',
   'test/netns/lease.test.ts',
   'test/netns/native-probe.test.ts',
+  'test/netns/node-services.test.ts',
   'test/netns/port.test.ts',
   'test/netns/quiet-lan.test.ts',
   'test/netns/relocation.test.ts',
@@ -134,6 +137,7 @@ const TIMED = [
   'test/netns/security-claims.test.ts',
   'test/netns/security-modes.test.ts',
   'test/netns/security.test.ts',
+  'test/netns/shutdown.test.ts',
 ]
 
 /**

@@ -5,26 +5,21 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { statusCommand } from '../../src/cli/status/status.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { Keepalived } from '../../src/lab/daemons/keepalived.ts'
-import { createLab, HOLDFAST, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { HOLDFAST, LAB_VIP } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually } from '../../src/lab/wait.ts'
+import { labOfTest } from '../support/lab-of-test.ts'
 import { describeInterop } from '../support/require.ts'
 
 /** Command with the least privileges of the daemon. The daemon then cannot read the descriptors of a root process with all capabilities. */
 const LEAST = ['setpriv', '--bounding-set', '-all,+net_admin,+net_raw', '--inh-caps', '-all']
 
-let lab: Lab | undefined
-afterEach(() => {
-  lab?.destroy()
-  lab = undefined
-})
-
 function plans(vrid = 51) {
-  lab = createLab({ routers: 2 })
+  const lab = labOfTest({ routers: 2 })
   const plan = { intervalMs: 100, address: LAB_VIP, vrid }
   return {
     lab,

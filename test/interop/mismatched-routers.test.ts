@@ -7,8 +7,9 @@ import { statusCommand } from '../../src/cli/status/status.ts'
 import type { DaemonKind, RouterPlan } from '../../src/lab/daemons/daemon.ts'
 import { type Extra, Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { startDaemon } from '../../src/lab/daemons/start-daemon.ts'
-import { createLab, LAB_VIP } from '../../src/lab/lab.ts'
+import { LAB_VIP } from '../../src/lab/lab.ts'
 import { eventually } from '../../src/lab/wait.ts'
+import { labOfTest } from '../support/lab-of-test.ts'
 import { describeFrr, describeInterop } from '../support/require.ts'
 import { addIpv6, globalAddress, PASSWORD, VIPS6 } from './pair.ts'
 
@@ -103,9 +104,8 @@ const FRR_CASES: readonly Case[] = [
 ]
 
 function play({ both, extra, ipv6Unicast = false, neighbour, ours, reason, says, theirs, title }: Case): void {
-  test(`${neighbour} and holdfast name each other: ${title}`, async ({ onTestFinished }) => {
-    const lab = createLab({ routers: 2 })
-    onTestFinished(() => lab.destroy())
+  test(`${neighbour} and holdfast name each other: ${title}`, async () => {
+    const lab = labOfTest({ routers: 2 })
     const [us, them] = [lab.router(1), lab.router(2)]
     for (const host of ipv6Unicast ? lab.routers : []) addIpv6(host)
     const plan = (host: typeof us, peer: typeof us, priority: number, part: Part = {}): RouterPlan => ({

@@ -3,22 +3,16 @@
  * on the node may add, replace and remove addresses faster than the daemon reads them. In the end, kernel and `status` agree with
  * the state of the router.
  */
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { ip } from '../../src/lab/ip.ts'
 import { LAB_VIP } from '../../src/lab/lab.ts'
 import { sleep } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
 import { ThreeRouters } from './three-routers.ts'
 
-let threeRouters: ThreeRouters | undefined
-afterEach(() => {
-  threeRouters?.lab.destroy()
-  threeRouters = undefined
-})
-
 describeNetns('address notifications in an unusual order', () => {
   test('after an interface is renamed and renamed back, the router is Active again and its address is back', async () => {
-    threeRouters = await ThreeRouters.settled()
+    const threeRouters = await ThreeRouters.settled()
     const { namespace } = threeRouters.lab.router(1)
     ip(namespace, 'link set eth0 name ethX')
     await threeRouters.answeredBy(2, 'eth0 of r1 was renamed')
@@ -28,7 +22,7 @@ describeNetns('address notifications in an unusual order', () => {
   })
 
   test('a VIP that a program added to a Backup and later removes from the Active is put back', async () => {
-    threeRouters = await ThreeRouters.settled()
+    const threeRouters = await ThreeRouters.settled()
     const { namespace } = threeRouters.lab.router(2)
     const batch = [`address add ${LAB_VIP}/32 dev eth0`, `address replace ${LAB_VIP}/32 dev eth0`]
     ip(namespace, ...batch)
@@ -44,7 +38,7 @@ describeNetns('address notifications in an unusual order', () => {
   })
 
   test("an answer from the node's second interface on the same LAN is not reported as a competing Active", async () => {
-    threeRouters = new ThreeRouters()
+    const threeRouters = new ThreeRouters()
     const { lab } = threeRouters
     const { namespace } = lab.router(1)
     ip(lab.bridge, `link add second type veth peer name eth1 netns ${namespace}`)

@@ -3,7 +3,7 @@
  * change no state and no timer, and delay no failover. They are counted by reason, cause few log lines and use no memory.
  */
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
 import type { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { packageRoot } from '../../src/lab/installation.ts'
@@ -32,12 +32,6 @@ const REASONS = [
   'vrid-unknown',
 ]
 
-let threeRouters: ThreeRouters | undefined
-afterEach(() => {
-  threeRouters?.lab.destroy()
-  threeRouters = undefined
-})
-
 /** Starts a flood. With `packets` 0, the flood lasts until the lab ends. */
 function flood(lab: Lab, packets: number, perSecond: number): LoggedProcess {
   const program = join(packageRoot(), 'test', 'support', 'flood.mjs')
@@ -63,7 +57,6 @@ async function account(daemon: Holdfast) {
 describeNetns('a flood of packets that must be discarded', () => {
   test(`${PACKETS} packets change no state and no timer, are counted by reason, and cause neither log lines nor a growth of memory`, async () => {
     const group = await ThreeRouters.settled()
-    threeRouters = group
     const daemons = [1, 2, 3].map((position) => group.daemon(position))
     // A first burst causes allocations that stay. Those are no leak.
     await flood(group.lab, 20_000, 20_000).exited
@@ -113,7 +106,6 @@ describeNetns('a flood of packets that must be discarded', () => {
   test(`a flood that begins when the engines have just started changes no state, in ${STARTS} starts`, async () => {
     for (let start = 1; start <= STARTS; start++) {
       const group = await ThreeRouters.settled()
-      threeRouters = group
       const holders = group.prober.holders.length
       const before = await Promise.all([1, 2, 3].map((position) => account(group.daemon(position))))
       const since = monotonicMs()
@@ -127,13 +119,11 @@ describeNetns('a flood of packets that must be discarded', () => {
       for (const [i, then] of before.entries())
         expect((await account(group.daemon(i + 1))).transitions, `transitions of r${i + 1}`).toEqual(then.transitions)
       group.lab.destroy()
-      threeRouters = undefined
     }
   })
 
   test('an Active that dies during the flood is replaced while the flood goes on', async () => {
     const group = await ThreeRouters.settled()
-    threeRouters = group
     const holders = group.prober.holders.length
     const source = flood(group.lab, 0, 20_000)
     await sleep(1_000)

@@ -4,30 +4,25 @@
  */
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { ask } from '../../src/files/control-client.ts'
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { packageRoot } from '../../src/lab/installation.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually, monotonicMs } from '../../src/lab/wait.ts'
 import { Capture } from '../../src/lab/watch/capture.ts'
 import { judgeTime } from '../judge/time.ts'
+import { labOfTest } from '../support/lab-of-test.ts'
 import { describeNetns } from '../support/require.ts'
 
 const URL = 'http://127.0.0.1:9655'
 const WITHIN = 10_000
 const BLOCKED = 4_000
 
-let lab: Lab | undefined
-afterEach(() => {
-  lab?.destroy()
-  lab = undefined
-})
-
 function newLab(routers: number): Lab {
-  lab = createLab({ routers })
+  const lab = labOfTest({ routers })
   return lab
 }
 

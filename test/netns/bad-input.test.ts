@@ -3,13 +3,14 @@
  * mismatched router wins no election and changes no state, and the client gets every answer. Status and log of both sides name the other
  * router by its address, and no router reports a missing Active.
  */
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { statusCommand } from '../../src/cli/status/status.ts'
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
 import { type Extra, Holdfast } from '../../src/lab/daemons/holdfast.ts'
-import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
 import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
+import { labOfTest } from '../support/lab-of-test.ts'
 import { describeNetns } from '../support/require.ts'
 
 const OTHER_VIP = '10.77.0.101'
@@ -17,12 +18,6 @@ const PASSWORD = 'h0ldf4st'
 const OTHER_PASSWORD = 'l1verp00l'
 const PASSWORDS = [PASSWORD, OTHER_PASSWORD, OTHER_PASSWORD.slice(0, 8)]
 const WITHIN = 15_000
-
-let lab: Lab | undefined
-afterEach(() => {
-  lab?.destroy()
-  lab = undefined
-})
 
 type Side = { readonly intervalMs: number; readonly extra?: Extra; readonly address?: string }
 
@@ -100,7 +95,7 @@ describeNetns('a mismatched router with our VRID', () => {
   test.each(cases)(
     'a router with %s wins no election, and both sides name the mismatch',
     async (_, ours, theirs, ofThem, ofUs) => {
-      lab = createLab({ routers: 2 })
+      const lab = labOfTest({ routers: 2 })
       // The responder starts before the daemon: the first probe must be answered.
       startResponder(lab, lab.router(1))
       const us = start(lab, 1, 100, ours)
@@ -129,7 +124,7 @@ describeNetns('a mismatched router with our VRID', () => {
   )
 
   test('beside a mismatched router, the Backup takes over from its own group, and names the router that it ignores', async () => {
-    lab = createLab({ routers: 3 })
+    const lab = labOfTest({ routers: 3 })
     const checked = { ...three, extra: { addressListCheck: true } }
     const first = start(lab, 1, 200, checked)
     await active(first)
@@ -162,7 +157,7 @@ describeNetns('a mismatched router with our VRID', () => {
 
   describe('an advertisement with other addresses, without addressListCheck', () => {
     test('is accepted, as RFC 9568 §7.1 demands, and its sender is named as the Active and as a mismatched router', async () => {
-      lab = createLab({ routers: 2 })
+      const lab = labOfTest({ routers: 2 })
       const us = start(lab, 1, 100, three)
       await active(us)
       const mismatched = start(lab, 2, 254, { ...three, address: OTHER_VIP })

@@ -3,24 +3,18 @@
  * takes over after Skew_Time instead of Active_Down_Interval (docs/architecture.md). The test judges a client's answers, the kernels'
  * addresses and the captured packets.
  */
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { ip } from '../../src/lab/ip.ts'
 import { LAB_VIP } from '../../src/lab/lab.ts'
 import { describeNetns } from '../support/require.ts'
 import { ThreeRouters, WITHIN } from './three-routers.ts'
-
-let threeRouters: ThreeRouters | undefined
-afterEach(() => {
-  threeRouters?.lab.destroy()
-  threeRouters = undefined
-})
 
 /** Tracking of the uplink, with weight 120. Without the uplink, r1 has priority 80, less than r2 and r3. */
 const UPLINK = { track: [{ interface: 'uplink', weight: -120 }] }
 
 describeNetns('a demoted Active', () => {
   test('the better Backup takes over before Active_Down_Interval, and the first router gets the address back', async () => {
-    threeRouters = new ThreeRouters()
+    const threeRouters = new ThreeRouters()
     const { lab, prober } = threeRouters
     const { namespace } = lab.router(1)
     ip(namespace, 'link add uplink type veth peer name far')
@@ -55,7 +49,7 @@ describeNetns('a demoted Active', () => {
   })
 
   test('an Active that tracks an interface without a weight goes into fault, sends priority 0 and removes the address', async () => {
-    threeRouters = new ThreeRouters()
+    const threeRouters = new ThreeRouters()
     const { lab } = threeRouters
     const { namespace } = lab.router(1)
     ip(namespace, 'link add uplink type veth peer name far')

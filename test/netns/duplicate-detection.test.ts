@@ -240,8 +240,7 @@ describeNetns('two routers that do not receive each other', () => {
 
 describeNetns('three routers in normal operation', () => {
   const endures = async ({ onTestFinished }: TestContext, vip: string) => {
-    const threeRouters = await ThreeRouters.settled(vip)
-    onTestFinished(() => threeRouters.lab.destroy())
+    const threeRouters = await ThreeRouters.settled(vip, {}, onTestFinished)
     const [first] = PRIORITIES
     const r1 = threeRouters.lab.router(1)
     const everybody: Holdfast[] = [1, 2, 3].map((position) => threeRouters.daemon(position))

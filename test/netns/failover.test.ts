@@ -2,7 +2,7 @@
  * The main task with real daemons: three routers hold one address. Each accident has a test, which judges what other hosts of the LAN see.
  * The bounds are wide, because the machine may be busy. `make bench` measures the times.
  */
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { run } from '../../src/lab/command.ts'
 import { ip } from '../../src/lab/ip.ts'
 import { LAB_VIP } from '../../src/lab/lab.ts'
@@ -16,21 +16,14 @@ const OVERLAP = 500
 /** Longest gap in ms between two answers. Answers may be late on a busy machine. keepalived's gaps after a heal are 3 s and more. */
 const SILENCE = 1_000
 
-let threeRouters: ThreeRouters | undefined
-afterEach(() => {
-  threeRouters?.lab.destroy()
-  threeRouters = undefined
-})
-
 async function settled() {
   const group = await ThreeRouters.settled()
-  threeRouters = group
   return { group, lab: group.lab, prober: group.prober }
 }
 
 describeNetns('failover of three routers', () => {
   test('the router with the highest priority is elected, even if it starts last', async () => {
-    threeRouters = new ThreeRouters()
+    const threeRouters = new ThreeRouters()
     await threeRouters.start(3, 100)
     await threeRouters.settlesOn(3, 'it started alone')
     await threeRouters.start(2, 150)

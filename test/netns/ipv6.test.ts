@@ -3,13 +3,14 @@
  * millisecond, an observer that asks for the address every 10 ms, the kernels' tables, and tshark.
  */
 import { execFileSync } from 'node:child_process'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { ip, shownAddresses } from '../../src/lab/ip.ts'
-import { createLab, type Host, LAB_VIP, LAB_VIP6, type Lab } from '../../src/lab/lab.ts'
+import { type Host, LAB_VIP, LAB_VIP6, type Lab } from '../../src/lab/lab.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { Capture } from '../../src/lab/watch/capture.ts'
 import { Prober } from '../../src/lab/watch/probe.ts'
+import { labOfTest } from '../support/lab-of-test.ts'
 import { describeNetns } from '../support/require.ts'
 import { INTERVAL, ThreeRouters, WITHIN } from './three-routers.ts'
 
@@ -19,19 +20,7 @@ const SILENCE = 1_000
 /** Options with real-time priority. An engine without CPU for three intervals rightly sends priority 0; that case is not tested here. */
 const IN_TIME = ['--realtime']
 
-let threeRouters: ThreeRouters | undefined
-let lab: Lab | undefined
-afterEach(() => {
-  threeRouters?.lab.destroy()
-  lab?.destroy()
-  threeRouters = undefined
-  lab = undefined
-})
-
-async function settled() {
-  threeRouters = await ThreeRouters.settled(LAB_VIP6)
-  return threeRouters
-}
+const settled = () => ThreeRouters.settled(LAB_VIP6)
 
 /** Returns an address on eth0 as the kernel shows it. */
 const shown = (host: Host, address: string) => shownAddresses(host).find(({ local }) => local === address)
@@ -71,11 +60,11 @@ describeNetns('three IPv6 routers', () => {
   })
 
   test('the Active sends advertisements from its link-local address with hop limit 255, and announcements at 0, 1 and 2 s', async () => {
-    threeRouters = new ThreeRouters(LAB_VIP6, IN_TIME)
+    const threeRouters = new ThreeRouters(LAB_VIP6, IN_TIME)
     const capture = await Capture.start(threeRouters.lab, 'wire6', 'ip6 proto 112 or icmp6')
     await threeRouters.start(1, 200)
     await threeRouters.settlesOn(1, 'it started alone')
-    const said = () => threeRouters?.observer.announcements.map(({ at }) => at) ?? []
+    const said = () => threeRouters.observer.announcements.map(({ at }) => at)
     await eventually('three announcements', () => said().length >= 3, { sight: said, within: WITHIN, every: 50 })
     // A fourth announcement would have come by then.
     await sleep(1_200)
@@ -232,7 +221,7 @@ describeNetns('three IPv6 routers', () => {
 
 /** Creates two hosts whose only IPv6 address is the link-local address that the kernel makes. */
 function bareLab(): Lab {
-  lab = createLab({ routers: 2 })
+  const lab = labOfTest({ routers: 2 })
   return lab
 }
 
@@ -245,8 +234,8 @@ describeNetns('the start and the peers of an IPv6 router', () => {
   })
 
   test('if the interface comes up just before the daemon, the router starts as soon as the link-local address is ready', async () => {
-    const r1 = bareLab().router(1)
-    const network = lab ?? bareLab()
+    const network = bareLab()
+    const r1 = network.router(1)
     network.setLink(r1, 'down')
     network.setLink(r1, 'up')
     const daemon = new Holdfast(network, plan(r1, 200))

@@ -5,14 +5,15 @@
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { ask } from '../../src/files/control-client.ts'
-import { createLab, HOLDFAST, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { HOLDFAST, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { snapshotOf } from '../../src/lab/status.ts'
 import { eventually, monotonicMs } from '../../src/lab/wait.ts'
 import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { instanceOf } from '../support/keepalived-refusals.ts'
+import { labOfTest } from '../support/lab-of-test.ts'
 import { describeNetns } from '../support/require.ts'
 
 const WITHIN = 30_000
@@ -72,18 +73,11 @@ class Node {
   }
 }
 
-let lab: Lab | undefined
-afterEach(() => {
-  lab?.destroy()
-  lab = undefined
-})
-
 describeNetns('a reload of a keepalived file that keepalived refuses', () => {
   test('keeps the old configuration, is reported by every output, and costs the client no answer', {
     timeout: 120_000,
   }, async () => {
-    const network = createLab({ routers: 2 })
-    lab = network
+    const network = labOfTest({ routers: 2 })
     for (const host of network.routers) startResponder(network, host)
     const first = new Node(network, 1, 150)
     await first.becomes('Active')

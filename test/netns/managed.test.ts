@@ -6,25 +6,20 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Snapshot } from '../../src/daemon/telemetry/snapshot.ts'
 import { ask } from '../../src/files/control-client.ts'
-import { createLab, HOLDFAST, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { HOLDFAST, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { snapshotOf } from '../../src/lab/status.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
 import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
+import { labOfTest } from '../support/lab-of-test.ts'
 import { describeNetns } from '../support/require.ts'
 
 const WITHIN = 15_000
 /** Interval in ms. It is long, so that an engine on a busy machine is not late; late engines are another test's subject. */
 const INTERVAL = 1_000
-
-let lab: Lab | undefined
-afterEach(() => {
-  lab?.destroy()
-  lab = undefined
-})
 
 class Node {
   readonly host: Host
@@ -96,8 +91,7 @@ const text = ({ host }: Node, priority: number, peers: readonly string[]): strin
 `
 
 function twoNodes(): { network: Lab; first: Node; second: Node } {
-  const network = createLab({ routers: 2 })
-  lab = network
+  const network = labOfTest({ routers: 2 })
   for (const host of network.routers) startResponder(network, host)
   return { network, first: new Node(network, 1), second: new Node(network, 2) }
 }
@@ -220,8 +214,7 @@ describeNetns('an engine in managed mode', () => {
   })
 
   test('with a damaged remembered file the engine waits and reports the damage, and two concurrent hand-overs repair the file', async () => {
-    const network = createLab({ routers: 1 })
-    lab = network
+    const network = labOfTest({ routers: 1 })
     const torn = join(network.directory, 'managed-r1', 'memory')
     mkdirSync(torn, { recursive: true })
     writeFileSync(join(torn, 'managed.yaml'), 'virtualRouters:\n  - name: vip\n    vrid: 5')
@@ -245,8 +238,7 @@ describeNetns('an engine in managed mode', () => {
   })
 
   test('an engine with a configuration file refuses a configuration that is handed over', async () => {
-    const network = createLab({ routers: 1 })
-    lab = network
+    const network = labOfTest({ routers: 1 })
     const host = network.router(1)
     const file = join(network.directory, 'own.yaml')
     const run = join(network.directory, 'own')

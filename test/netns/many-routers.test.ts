@@ -2,12 +2,13 @@
  * 255 virtual routers on one interface of two nodes, with elections, moves and stops. tshark counts the packets of each move. Every 50 ms,
  * both kernels are asked for their addresses.
  */
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { macOf } from '../../src/lab/ip.ts'
-import { createLab, type Host, type Lab } from '../../src/lab/lab.ts'
+import type { Host, Lab } from '../../src/lab/lab.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
 import { Capture, type Frame, faults } from '../../src/lab/watch/capture.ts'
 import { judgeTime } from '../judge/time.ts'
+import { labOfTest } from '../support/lab-of-test.ts'
 import { describeNetns } from '../support/require.ts'
 import { COUNT, FleetNode, look, type Sight, VIPS, watchMove } from './fleet.ts'
 
@@ -34,14 +35,8 @@ const OVERLAP_MS = 1_000
 /** Time in ms for which the Backup is stopped: more than the second priority 0 takes, and less than an Advertisement_Interval. */
 const STOOD_STILL = 150
 
-let lab: Lab | undefined
-afterEach(() => {
-  lab?.destroy()
-  lab = undefined
-})
-
 function newLab(): { lab: Lab; one: Host; two: Host } {
-  lab = createLab({ routers: 2 })
+  const lab = labOfTest({ routers: 2 })
   return { lab, one: lab.router(1), two: lab.router(2) }
 }
 

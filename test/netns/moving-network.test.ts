@@ -4,7 +4,7 @@
  * over, and the first router returns by itself. Assertions use a client that probes every millisecond, an observer that asks for the
  * address every 10 ms, and the kernels.
  */
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { ip, linkOf, linksOf, type ShownLink } from '../../src/lab/ip.ts'
 import { type Host, LAB_VIP, LAB_VIP6, type Lab } from '../../src/lab/lab.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
@@ -22,12 +22,6 @@ const REACTION = 1_000
 
 /** Log text of a router that takes over although it receives another router. The text shows that its socket is in the group. */
 const HEARD = 'vip: Backup → Active: the previous Active had a lower priority'
-
-let threeRouters: ThreeRouters | undefined
-afterEach(() => {
-  threeRouters?.lab.destroy()
-  threeRouters = undefined
-})
 
 /** Replaces the cable of a host by a new one, with another index at both ends. */
 function rewire(lab: Lab, host: Host): void {
@@ -47,8 +41,8 @@ function interfacesWith(host: Host, address: string): string[] {
 }
 
 async function settled(...options: Parameters<typeof ThreeRouters.settled>) {
-  threeRouters = await ThreeRouters.settled(...options)
-  return { group: threeRouters, lab: threeRouters.lab, r1: threeRouters.lab.router(1) }
+  const group = await ThreeRouters.settled(...options)
+  return { group, lab: group.lab, r1: group.lab.router(1) }
 }
 
 const faultsOf = async (group: ThreeRouters, position: number) => (await group.daemon(position).router()).faults
@@ -78,7 +72,7 @@ function intact(group: ThreeRouters, since: number): void {
 
 describeNetns('the interface of a router', () => {
   test('may be missing at the start, and the daemon waits for it', async () => {
-    threeRouters = new ThreeRouters()
+    const threeRouters = new ThreeRouters()
     const { lab } = threeRouters
     const r1 = lab.router(1)
     ip(r1, 'link delete eth0')

@@ -4,14 +4,15 @@
  */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { run } from '../../src/lab/command.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { packageRoot } from '../../src/lab/installation.ts'
-import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { Capture } from '../../src/lab/watch/capture.ts'
+import { labOfTest } from '../support/lab-of-test.ts'
 import { describeNetns } from '../support/require.ts'
 
 const BIN = join(packageRoot(), 'bin', 'holdfast')
@@ -40,16 +41,9 @@ class Client {
   }
 }
 
-let lab: Lab | undefined
-afterEach(() => {
-  lab?.destroy()
-  lab = undefined
-})
-
 describeNetns('a TCP connection to the VIP during a planned move', () => {
   async function settled() {
-    const network = createLab({ routers: 2 })
-    lab = network
+    const network = labOfTest({ routers: 2 })
     const plan = (position: number, priority: number) => ({
       ...{ host: network.router(position), priority, intervalMs: 100, address: LAB_VIP },
     })

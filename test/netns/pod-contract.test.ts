@@ -7,11 +7,12 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { packageRoot } from '../../src/lab/installation.ts'
-import { createLab, type Host, type Lab } from '../../src/lab/lab.ts'
+import type { Host, Lab } from '../../src/lab/lab.ts'
 import { familyOf, LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
+import { labOfTest } from '../support/lab-of-test.ts'
 import { describeNetns } from '../support/require.ts'
 
 /** Optional parts of a configured address, for the dump. */
@@ -22,12 +23,6 @@ const CONTAINER = ['unshare', '--pid', '--mount', '--fork', '--kill-child', '--m
 /** Limits in ms for a busy machine. On a quiet machine all steps take a few seconds. */
 const WITHIN = { within: 40_000, every: 100 }
 const PATIENCE = 120_000
-
-let lab: Lab | undefined
-afterEach(() => {
-  lab?.destroy()
-  lab = undefined
-})
 
 const instance = (name: string, vrid: number, priority: number, vip: string, interfaceName = 'eth0', more = '') => `
 vrrp_instance ${name} {
@@ -188,8 +183,7 @@ describeNetns('a static pod', () => {
   test(
     'with holdfast takes the same commands, probes and stop as the pod with keepalived beside it',
     async () => {
-      const home = createLab({ routers: 2 })
-      lab = home
+      const home = labOfTest({ routers: 2 })
       const link = join(home.directory, 'sbin', 'keepalived')
       mkdirSync(join(home.directory, 'sbin'))
       symlinkSync(join(packageRoot(), 'bin', 'holdfast'), link)
@@ -289,8 +283,7 @@ describeNetns('a static pod', () => {
   test(
     'whose first process is holdfast has the control socket of the pod, and remembers a stop',
     async () => {
-      const home = createLab({ routers: 1 })
-      lab = home
+      const home = labOfTest({ routers: 1 })
       const host = home.router(1)
       const link = join(home.directory, 'keepalived')
       symlinkSync(join(packageRoot(), 'bin', 'holdfast'), link)

@@ -5,13 +5,14 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { convertCommand } from '../../src/cli/convert.ts'
 import { reloadCommand } from '../../src/cli/reload.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
-import { createLab, HOLDFAST, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { HOLDFAST, LAB_VIP } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually } from '../../src/lab/wait.ts'
+import { labOfTest } from '../support/lab-of-test.ts'
 import { describeNetns } from '../support/require.ts'
 
 const NOBODY = 65_534
@@ -27,12 +28,6 @@ const BOTH = 0x3000n
 /** Interval in ms. It is long, so that a delay of a busy machine is not taken for a missing privilege. */
 const INTERVAL_MS = 1_000
 const SECOND_VIP = '10.77.0.101'
-
-let lab: Lab | undefined
-afterEach(() => {
-  lab?.destroy()
-  lab = undefined
-})
 
 type Credentials = {
   readonly effective: bigint
@@ -70,7 +65,7 @@ function threads(pid: number): { main: Credentials; bare: Credentials[]; others:
 const engineOf = (daemon: Holdfast): number => daemon.process.children[0] ?? 0
 
 function start(launcher: readonly string[], uid: number, top = {}) {
-  lab = createLab({ routers: 1 })
+  const lab = labOfTest({ routers: 1 })
   const host = lab.router(1)
   // Without this mode, only root could enter the lab's folder.
   chmodSync(lab.directory, 0o755)
@@ -172,7 +167,7 @@ describeNetns('the worker thread of a daemon with every capability', () => {
     [[], 0],
     [['--core'], NOBODY],
   ] as const)('run %s: the files of the engine in /proc belong to the user %s', async (options, owner) => {
-    lab = createLab({ routers: 1 })
+    const lab = labOfTest({ routers: 1 })
     chmodSync(lab.directory, 0o755)
     const host = lab.router(1)
     const directory = join(lab.directory, `holdfast-${host.name}`)
@@ -222,8 +217,7 @@ vrrp_instance vip {
 
 describeNetns('the scripts of a keepalived file', () => {
   test('have the capabilities of the daemon, as notification programs have, and with `none` instead of `keep` they have none', async () => {
-    const own = createLab({ routers: 2 })
-    lab = own
+    const own = labOfTest({ routers: 2 })
     chmodSync(own.directory, 0o755)
     const told = join(own.directory, 'told')
     const program = join(own.directory, 'notify')
@@ -306,8 +300,7 @@ vrrp_instance ${name} {
 
 describeNetns('scripts of a keepalived file that others can change', () => {
   test('are left out with enable_script_security and run without it, as keepalived does', async () => {
-    const own = createLab({ routers: 4 })
-    lab = own
+    const own = labOfTest({ routers: 4 })
     const { directory } = own
     chmodSync(directory, 0o755)
     const script = (program: string, mode: number) => {

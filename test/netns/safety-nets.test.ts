@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, type TestContext, test } from 'vitest'
+import { expect, type TestContext, test } from 'vitest'
 import { type Holdfast, LEASED } from '../../src/lab/daemons/holdfast.ts'
 import { ip, shownAddresses } from '../../src/lab/ip.ts'
 import { type Host, LAB_VIP, LAB_VIP6 } from '../../src/lab/lab.ts'
@@ -37,15 +37,8 @@ const FOREVER = 0xffffffff
  */
 const FROZEN = LEASED ? 1_900 : LIFETIME / 2
 
-let threeRouters: ThreeRouters | undefined
-afterEach(() => {
-  threeRouters?.lab.destroy()
-  threeRouters = undefined
-})
-
 async function settled(...given: Parameters<typeof ThreeRouters.settled>) {
   const group = await ThreeRouters.settled(...given)
-  threeRouters = group
   return { group, lab: group.lab, r1: group.daemon(1), host: group.lab.router(1) }
 }
 
@@ -97,13 +90,13 @@ describeNetns('the safety nets of a VIP', () => {
   })
 
   test('a frozen engine without peers loses the address at the deadline, and gets the address back immediately when the engine runs', async () => {
-    threeRouters = new ThreeRouters()
+    const threeRouters = new ThreeRouters()
     const r1 = await threeRouters.start(1, 200)
     await threeRouters.settlesOn(1, 'it started alone')
     for (const pause of [600, 1_500]) {
       r1.freeze()
-      await eventually('no VIP', () => threeRouters?.lab.holders(LAB_VIP).length === 0, {
-        sight: () => threeRouters?.sight(),
+      await eventually('no VIP', () => threeRouters.lab.holders(LAB_VIP).length === 0, {
+        sight: () => threeRouters.sight(),
         within: FROZEN,
       })
       await sleep(pause)
@@ -198,9 +191,8 @@ describeNetns('the safety nets of a VIP', () => {
   })
 
   const watches = async (vip: string, { onTestFinished }: TestContext) => {
-    const group = await ThreeRouters.settled(vip)
+    const group = await ThreeRouters.settled(vip, {}, onTestFinished)
     const { lab } = group
-    onTestFinished(() => lab.destroy())
     const [r1, host] = [group.daemon(1), lab.router(1)]
     const monitor = new LoggedProcess(lab, host, ['ip', 'monitor', 'address'])
     // By then the last announcements of the takeover have ended.

@@ -5,13 +5,14 @@
  * property test is test/property/shared-backend.test.ts.
  */
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
-import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { LAB_VIP } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { NOISE } from '../../src/lab/watch/history.ts'
 import { settlesOn, startWitness } from '../../src/lab/watch/witness.ts'
+import { labOfTest } from '../support/lab-of-test.ts'
 import { describeNetns } from '../support/require.ts'
 
 const WITHIN = 15_000
@@ -19,15 +20,9 @@ const POLLED_VIP = '10.77.0.101'
 /** Time in ms of one Active_Down_Interval and a poll. Any move happens before its end. */
 const WATCHED = 5_000
 
-let lab: Lab | undefined
-afterEach(() => {
-  lab?.destroy()
-  lab = undefined
-})
-
 describeNetns('a backend that three equal nodes check', () => {
   test('moves no address when it dies and when it comes back', async () => {
-    lab = createLab({ routers: 3, clients: ['client', 'observer', 'backend'] })
+    const lab = labOfTest({ routers: 3, clients: ['client', 'observer', 'backend'] })
     const network = lab
     const backend = network.host('backend')
     const program = join(import.meta.dirname, '..', 'support', 'ready-ports.mjs')

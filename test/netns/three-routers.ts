@@ -3,7 +3,7 @@
  * with a cached neighbour entry, and an observer has no entry. Assertions use the kernel, the client and the observer. The status of
  * the daemon must agree with them.
  */
-
+import { onTestFinished, type TestContext } from 'vitest'
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
 import { type Extra, Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
@@ -20,6 +20,8 @@ export const MARGIN = 100
 
 export const downMs = (priority: number) => activeDownIntervalMs(priority, INTERVAL)
 
+type OnFinished = TestContext['onTestFinished']
+
 export class ThreeRouters {
   readonly lab: Lab
   /** Virtual address. All other addresses have the same family. */
@@ -29,27 +31,26 @@ export class ThreeRouters {
   readonly #daemons = new Map<Host, Holdfast>()
   readonly #options: readonly string[]
 
-  /** Creates the LAN. `options` are options of every `holdfast run`. */
-  constructor(address = LAB_VIP, options: readonly string[] = []) {
+  /**
+   * Creates the LAN, which is removed when the test ends. `options` are options of every `holdfast run`. A test that runs beside others
+   * of its file gives its own `finished`.
+   */
+  constructor(address = LAB_VIP, options: readonly string[] = [], finished: OnFinished = onTestFinished) {
     this.address = address
     this.#options = options
     this.lab = createLab({ routers: PRIORITIES.length, ipv6: address.includes(':') })
+    finished(() => this.lab.destroy())
     for (const host of this.lab.routers) startResponder(this.lab, host)
     this.prober = new Prober(this.lab, this.lab.client, address)
     this.observer = new ArpObserver(this.lab, this.lab.host('observer'), address)
   }
 
   /** Starts all three routers. Resolves when r1 is Active. */
-  static async settled(address = LAB_VIP, extra: Extra = {}): Promise<ThreeRouters> {
-    const threeRouters = new ThreeRouters(address)
-    try {
-      await Promise.all(PRIORITIES.map((priority, i) => threeRouters.start(i + 1, priority, extra)))
-      await threeRouters.settlesOn(1, 'all started')
-      return threeRouters
-    } catch (error) {
-      threeRouters.lab.destroy()
-      throw error
-    }
+  static async settled(address = LAB_VIP, extra: Extra = {}, finished?: OnFinished): Promise<ThreeRouters> {
+    const threeRouters = new ThreeRouters(address, [], finished)
+    await Promise.all(PRIORITIES.map((priority, i) => threeRouters.start(i + 1, priority, extra)))
+    await threeRouters.settlesOn(1, 'all started')
+    return threeRouters
   }
 
   async start(position: number, priority: number, extra: Extra = {}): Promise<Holdfast> {
