@@ -126,6 +126,7 @@ const PLAN: Record<string, Rule> = {
       'metrics',
       'recording',
       'simulator',
+      'template',
       'vrrp',
       'wire',
     ],

@@ -12,7 +12,6 @@ import { registerCapture } from './commands/capture.ts'
 import { registerCheck } from './commands/check.ts'
 import { registerConfigure } from './commands/configure.ts'
 import { registerConvert } from './commands/convert.ts'
-import { registerCorednsMonitor } from './commands/corednsmonitor.ts'
 import { registerDemo } from './commands/demo.ts'
 import { registerDoctor } from './commands/doctor.ts'
 import { registerEvents } from './commands/events.ts'
@@ -21,6 +20,7 @@ import { registerNodeIp } from './commands/node-ip.ts'
 import { registerReload } from './commands/reload.ts'
 import { registerResolvPrepender } from './commands/resolv-prepender.ts'
 import { registerRun } from './commands/run.ts'
+import { registerCorednsMonitor, registerRuntimecfg } from './commands/runtimecfg.ts'
 import { registerSchema } from './commands/schema.ts'
 import { registerSimulate } from './commands/simulate.ts'
 import { registerStatus } from './commands/status.ts'
@@ -34,7 +34,7 @@ const COMMANDS: readonly Register[] = [
   ...[registerStatus, registerEvents, registerExplain],
   ...[registerYield, registerReload, registerConfigure, registerStop],
   ...[registerCapture, registerDoctor, registerDemo, registerSimulate],
-  ...[registerVrid, registerNodeIp, registerAgent, registerCorednsMonitor],
+  ...[registerVrid, registerNodeIp, registerRuntimecfg, registerAgent, registerCorednsMonitor],
   ...[registerResolvPrepender, registerSchema],
 ]
 
@@ -45,6 +45,7 @@ const OWN_FLAGS: Readonly<Record<string, (argv: readonly string[]) => Promise<Co
   keepalived: async (argv) => (await import('./keepalived.ts')).keepalivedCommand(argv),
   agent,
   dynkeepalived: agent,
+  runtimecfg: async (argv) => (await import('./runtimecfg/runtimecfg.ts')).runtimecfgCommand(argv, main),
   corednsmonitor: async (argv) => (await import('./dns/monitor.ts')).corednsMonitorCommand(argv),
 }
 

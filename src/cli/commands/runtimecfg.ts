@@ -1,0 +1,17 @@
+/**
+ * `holdfast runtimecfg` and `holdfast corednsmonitor` in the help of the program. Their flags are those of runtimecfg's
+ * programs, which commander cannot parse (runtimecfg/render-flags.ts, dns/monitor-flags.ts).
+ */
+import type { Register } from '../command.ts'
+
+export const registerRuntimecfg: Register = (program) => {
+  program
+    .command('runtimecfg')
+    .description("execute a cluster's templates as runtimecfg render; also vr-ids and node-ip (--help lists them)")
+}
+
+export const registerCorednsMonitor: Register = (program) => {
+  program
+    .command('corednsmonitor')
+    .description("keep the Corefile of this node's CoreDNS up to date (runtimecfg's flags; --help lists them)")
+}
