@@ -22,7 +22,7 @@
 struct prover {
   struct guardian_words *words;
   int ask_fd;
-  struct pollfd *looks; /* of the sockets and the alarm */
+  struct pollfd *looks; /* poll(2) entries of the sockets and of the alarm */
   nfds_t count;
   uv_poll_t poll;
   uv_timer_t retry;

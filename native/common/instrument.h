@@ -23,7 +23,7 @@ struct packet {
   unsigned char bytes[PACKET_MAX + 1]; /* a zero follows the last */
   size_t length;
   struct sockaddr_storage from;
-  nanos at; /* when the kernel received it */
+  nanos at; /* time at which the kernel received the packet */
   nanos read_at;
 };
 

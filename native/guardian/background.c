@@ -14,7 +14,7 @@
 #include "log.h"
 
 static int report_fd = -1; /* pipe to the waiting parent */
-static pid_t guardian; /* in the parent */
+static pid_t guardian; /* process id of the guardian, in the parent process */
 
 void report_start(int status) {
   const unsigned char byte = (unsigned char)status;

@@ -11,7 +11,7 @@ struct engine {
   pid_t pid; /* 0 once it was reaped */
   int pidfd; /* -1 if the kernel has none: then SIGCHLD alone reports the death */
   int channel; /* -1 once it was closed */
-  int status; /* of waitpid(), valid when pid is 0 */
+  int status; /* status from waitpid(), valid if pid is 0 */
   bool gone; /* dead, or its end of the channel closed: the plans have been executed */
   bool ready; /* signal handlers are in place (KIND_READY) */
   uint64_t held; /* signals that wait until the engine is ready, one bit each */

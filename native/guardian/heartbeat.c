@@ -7,7 +7,7 @@
 #include "log.h"
 #include "words.h"
 
-#define SILENCE_MS 2000 /* of silence of the engine before it is logged */
+#define SILENCE_MS 2000 /* silence of the engine after which a line is logged */
 #define SUSPEND_MS 10 /* a smaller difference is the time between the readings of two clocks */
 
 uint64_t engine_beat(void) {

@@ -76,7 +76,7 @@ static void put_message(struct text *text, const char *from, const char *to) {
 
 static void put_fields(struct text *text, const char *at, const char *end) {
   while (at < end) {
-    const char *const name = at + 2; /* after the comma and the quote */
+    const char *const name = at + 2; /* begins after the comma and the quote */
     const char *const name_end = memchr(name, '"', (size_t)(end - name));
     if (name_end == NULL) return;
     const char *from = name_end + 2, *to = end_of_value(from, end);

@@ -24,7 +24,7 @@ static struct {
   bool ready; /* READY=1 has been sent */
   bool failing; /* the last message failed */
   uint64_t timeout; /* ns between two watchdog messages at most (WatchdogSec=); 0 = no watchdog */
-  uint64_t next; /* when the next watchdog message is due */
+  uint64_t next; /* time at which the next watchdog message is due */
   uint64_t beat; /* the engine's heartbeat at the last watchdog message */
 } manager = {.fd = -1};
 

@@ -32,7 +32,7 @@
 #define SCHED_RESET_ON_FORK 0x40000000
 #endif
 
-#define NAME_SIZE 16 /* of a process name, with its end (prctl(2)) */
+#define NAME_SIZE 16 /* octets of a process name, with its NUL (prctl(2)) */
 
 bool fill_standard_descriptors(void) {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

@@ -21,9 +21,9 @@ struct run {
   bool spares_survivors; /* --spare */
   bool has_survivor; /* a process of a run that ended by itself; the launcher takes no more orders */
   bool is_under_way; /* some process of it is left */
-  bool was_ordered_to_end; /* by SIGTERM or SIGKILL */
+  bool was_ordered_to_end; /* true after SIGTERM or SIGKILL was sent to it */
   pid_t leader; /* 0 = none, or reaped */
-  int status; /* of the leader, once it has ended */
+  int status; /* status from waitpid(2) of the leader, after it has ended */
   int output; /* pipe from the program; -1 = closed */
   int failure; /* pipe with the errno of an exec that failed; -1 = closed */
   uint32_t written;

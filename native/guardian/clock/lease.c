@@ -25,7 +25,7 @@
 #define RETRY (1 * NS_PER_MS)
 
 static uint64_t unread_at; /* latest news of a slot that has a round; 0 = none */
-static uint64_t ask_at; /* when to ask for a proof of that news; 0 = it was read */
+static uint64_t ask_at; /* time to ask for a proof of that news; 0 if it was read */
 
 static uint64_t proof_at(void) {
   return __atomic_load_n(&words->proof_at, __ATOMIC_SEQ_CST);

@@ -33,7 +33,7 @@ struct room {
 static struct room rooms[BATCH];
 static struct mmsghdr messages[BATCH];
 static struct iovec vectors[BATCH];
-static uint32_t dropped[2]; /* by the kernel so far, for each family */
+static uint32_t dropped[2]; /* number of packets that the kernel has dropped, for each family */
 
 /* ---- what is news ---- */
 

@@ -12,7 +12,7 @@
 #define PERIOD_MIN (1 * NS_PER_MS)
 #define PERIOD_MAX (3600 * NS_PER_S)
 #define TIME_MAX (UINT64_MAX / 4) /* a sum of times does not wrap */
-#define FRAME_SIZE 8u /* of a record in front of its frame */
+#define FRAME_SIZE 8u /* octets of the record that stands before each frame */
 #define FRAME_MIN 14u /* the Ethernet header */
 
 /* Returns NULL and moves `at` behind the record there, or returns its defect. */

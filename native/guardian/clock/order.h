@@ -25,12 +25,12 @@ struct order {
   uint32_t interface;
   uint64_t period; /* ns, as every time below */
   uint64_t planned; /* the next round */
-  uint64_t advance; /* by which later rounds are still to be moved to an earlier time */
+  uint64_t advance; /* time by which later rounds still have to move to an earlier time */
   uint64_t wake_at; /* `planned`, or later after a round that could not take place */
-  uint64_t arrived; /* when the clock thread took the order */
+  uint64_t arrived; /* time at which the clock thread took the order */
   uint64_t listens; /* since when packets of other routers are read for this slot */
   uint64_t noted; /* the last drain of news.c that noted news for this slot */
-  uint32_t place; /* in the heap, from 1; 0 = no round is planned */
+  uint32_t place; /* place in the heap, from 1; 0 if no round is planned */
   unsigned char source[16];
   uint32_t records;
   size_t size;

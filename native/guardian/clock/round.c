@@ -20,7 +20,7 @@
 #include "table.h"
 
 #define RETRY (1 * NS_PER_MS)
-#define ADVANCE_PARTS 50u /* of the period: a round comes at most one of them earlier */
+#define ADVANCE_PARTS 50u /* parts of a period; a round comes earlier by one part at most */
 #define LATE_PERIODS 2u /* since the last frame: the round is later than one interval */
 
 enum sending { SENT, BLOCKED, FAILED };

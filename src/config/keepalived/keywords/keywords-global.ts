@@ -79,7 +79,7 @@ export const GLOBAL_KEYWORDS: readonly Keyword[] = [
   ...carried('assertOnLower', 'vrrp_lower_prio_no_advert'),
   ...carried('lastAdvertisement', 'vrrp_higher_prio_send_advert'),
   ...carried('onlyListedPeers', 'vrrp_check_unicast_src'),
-  ...carried('interface of routers without one', 'default_interface'),
+  ...carried('interface of each router that names none', 'default_interface'),
 
   ...noEffect('holdfast always waits for a missing interface', 'dynamic_interfaces'),
   ...noEffect(SCHEDULING, 'max_auto_priority', 'min_auto_priority_delay', 'vrrp_priority', 'vrrp_no_swap'),
