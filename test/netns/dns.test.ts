@@ -6,9 +6,12 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
+import { apiIntAnswers } from '../../src/cluster/decisions/dns/corefile-wishes.ts'
 import { GROUP, KIND, PLURAL, VERSION } from '../../src/cluster/decisions/status/published-status.ts'
 import { HOLDFAST } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
+import { eventually } from '../../src/lab/wait.ts'
+import { createAuthority } from '../support/certificates.ts'
 import { DnsLab, type DnsLabOptions, DOMAIN } from '../support/dns-lab.ts'
 import { describeDns } from '../support/require.ts'
 
@@ -19,6 +22,7 @@ const both = (first: typeof V4, second: typeof V4): DnsLabOptions => ({
   ingressVips: `${first.ingressVips},${second.ingressVips}`,
 })
 
+const READY_PORTS = join(import.meta.dirname, '..', 'support', 'ready-ports.mjs')
 let lab: DnsLab | undefined
 afterEach(async () => {
   await lab?.destroy()
@@ -146,6 +150,54 @@ describeDns('corednsmonitor', () => {
     spec({})
     await made.answers(`m0.${DOMAIN}`, 'A', 'NOERROR 10.77.0.11', 80_000)
     await made.answers(`x.apps.${DOMAIN}`, 'A', 'NOERROR 10.77.0.101', 35_000)
+  })
+
+  test('leads api-int to an external load balancer after three answers of kube-api, and keeps it', {
+    timeout: 240_000,
+  }, async () => {
+    const made = new DnsLab({ ...V4, flags: ['--api-port=7443'] })
+    lab = made
+    const place = made.cluster.lab.client
+    const authority = createAuthority()
+    const { cert, key } = authority.issue('DNS:api-int')
+    authority.remove()
+    writeFileSync(join(made.folder, 'cert.pem'), cert)
+    writeFileSync(join(made.folder, 'key.pem'), key)
+    made.cluster.register({ name: 'm0', addresses: ['10.77.0.11'] })
+    const wish = (apiintIpAddress?: string) =>
+      made.cluster.api.store.put(`${GROUP}/${VERSION}/${PLURAL}`, {
+        ...{ apiVersion: `${GROUP}/${VERSION}`, kind: KIND, metadata: { name: 'cluster' } },
+        spec: { dns: { ...(apiintIpAddress === undefined ? {} : { apiintIpAddress }) } },
+      })
+    wish(place.address)
+    await made.cluster.apiUp()
+    made.startMonitor()
+    // Nothing answers there yet, so the Corefile has the VIP.
+    await made.monitor?.line(/"event":"corefileWritten"/, 40_000)
+    const answers = () => apiIntAnswers(readFileSync(made.corefile, 'utf8'), DOMAIN)
+    expect(answers()).toEqual(['10.77.0.100'])
+    const balancer = new LoggedProcess(made.cluster.lab, place, ['node', READY_PORTS, made.folder, '7443s'])
+    await made.monitor?.line(/"event":"apiIntMoved"/, 60_000)
+    await eventually('the Corefile with the load balancer', () => answers().join() === place.address, {
+      sight: answers,
+      within: 10_000,
+    })
+    // The load balancer is silent, corednsmonitor starts again, and the address stays.
+    balancer.signal('SIGKILL')
+    await balancer.exited
+    made.monitor?.signal('SIGTERM')
+    await made.monitor?.exited
+    made.cluster.register({ name: 'm1', addresses: ['10.77.0.12'] })
+    made.startMonitor()
+    await made.monitor?.line(/"event":"corefileWritten"/, 40_000)
+    expect(answers()).toEqual([place.address])
+    // Without the wish, the VIP is back.
+    wish()
+    await made.monitor?.line(/"event":"apiIntMoved"/, 40_000)
+    await eventually('the Corefile with the VIP', () => answers().join() === '10.77.0.100', {
+      sight: answers,
+      within: 10_000,
+    })
   })
 
   test('keeps a good Corefile if the template is wrong, and the permissions of the template', {
