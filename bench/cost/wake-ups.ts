@@ -2,7 +2,7 @@
  * Runs `npm run bench:wake-ups`: counts how often the threads of an idle node wake up. This file decides which
  * configurations are measured. The count comes from the kernel (voluntary context switches of each thread), because a
  * counter in the daemon would miss wake-ups that the daemon does not see. The result also has the JavaScript turns of
- * the engine by cause (holdfast_engine_wakeups_total).
+ * the engine by cause (holdfast_engine_turns_total).
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -61,7 +61,7 @@ function loadOf(pid: number): Load {
 
 async function turnsOf(daemon: Holdfast): Promise<Counts> {
   const snapshot = await daemon.snapshot()
-  const causes: unknown = snapshot === undefined ? undefined : Reflect.get(snapshot, 'wakeUps')
+  const causes = snapshot?.turns
   return new Map(Object.entries(causes ?? {}))
 }
 

@@ -72,6 +72,8 @@ static void on_collected(napi_env env, void *pointer, void *hint) {
   struct handle *h = pointer;
   (void)hint;
   shut_handle(h);
+  if (h->partner != NULL) h->partner->partner = NULL;
+  h->partner = NULL;
   drop_reference(env, &h->meta);
   drop_reference(env, &h->data);
   drop_reference(env, &h->companion);

@@ -34,12 +34,15 @@ struct handle {
   struct sockaddr_storage *names;
   unsigned char *control;
   unsigned used; /* headers that the last recvmmsg wrote, which must be reset before the next one */
+  unsigned held; /* packets of the last batch that receive() has not returned yet */
+  int held_error; /* negative errno of a read without JavaScript, which receive() has not returned yet; 0 = none */
   bool watching; /* between start() and stop() */
   bool has_uv_handles; /* poll and timer are initialised and not being closed */
   bool is_timer; /* a timerfd: the watcher itself reads what makes it readable */
   bool (*is_news)(struct handle *); /* decides in C whether JavaScript is called; NULL = always */
   void *own; /* memory of is_news, allocated with malloc() */
   napi_ref companion; /* object whose memory is_news uses */
+  struct handle *partner; /* a socket's timer, or a timer's socket (repetition.h); NULL = none */
   unsigned open_uv_handles; /* initialised, and their close callback has not run */
   unsigned quiet_errors; /* poll errors in a row that came without a reason */
   napi_async_cleanup_hook_handle hook;

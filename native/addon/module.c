@@ -6,6 +6,7 @@
  *   handle, watch      a descriptor that the event loop watches    words     memory shared with the guardian
  *   slots, proof       the guardian's clock in that memory
  *   socket, send, receive, metadata, expected   NativeSocket                 rights    privileges, peer credentials
+ *   repeated, repetition   packets of a NativeSocket that say the same as the last one
  *   timer, beat        NativeTimer, BeatWatch                      system    clocks, interfaces, descriptors, exit
  *   node               errors and arguments
  */
@@ -14,6 +15,7 @@
 #include "handle.h"
 #include "node.h"
 #include "proof.h"
+#include "repeated.h"
 #include "rights.h"
 #include "slots.h"
 #include "socket.h"
@@ -33,6 +35,10 @@ static const napi_property_descriptor socket_methods[] = {
     METHOD("expect", socket_expect),
     METHOD("expectedAt", socket_expected_at),
     METHOD("expectNothing", socket_expect_nothing),
+    METHOD("watchRepeated", watch_repeated),
+    METHOD("readRepeated", read_repeated),
+    METHOD("endRepeated", end_repeated),
+    METHOD("dueRepeated", due_repeated),
     METHOD("start", handle_start),
     METHOD("stop", handle_stop),
     METHOD("receive", socket_receive),

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a batch of packets into the arrays of a NativeSocket. See socket.h. */
+/* Reads a batch of packets into the arrays of a NativeSocket. See socket.h and receive.h. */
 #define _GNU_SOURCE
+#include "receive.h"
+
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "handle.h"
 #include "metadata.h"
+#include "repetition.h"
 #include "socket.h"
 
 /*
@@ -25,9 +29,9 @@ static unsigned char *own_bytes(napi_env env, napi_ref reference, size_t wanted)
   return bytes;
 }
 
-/* Resets the headers that the last receive has written. */
-static void prepare_headers(struct handle *h, unsigned char *data) {
-  for (unsigned i = 0; i < h->used; i++) {
+/* Resets the headers from `from` on that the last receive has written. */
+static void prepare_headers(struct handle *h, unsigned char *data, unsigned from) {
+  for (unsigned i = from; i < h->used; i++) {
     struct msghdr *header = &h->messages[i].msg_hdr;
     h->vectors[i].iov_base = data + (size_t)i * h->size;
     h->vectors[i].iov_len = h->size;
@@ -41,26 +45,64 @@ static void prepare_headers(struct handle *h, unsigned char *data) {
   }
 }
 
+struct memory {
+  unsigned char *meta;
+  unsigned char *data;
+};
+
+static bool read_memory(const struct handle *h, struct memory *memory) {
+  memory->meta = own_bytes(h->env, h->meta, (size_t)h->batch * META_SIZE);
+  memory->data = memory->meta == NULL ? NULL : own_bytes(h->env, h->data, (size_t)h->batch * h->size);
+  return memory->data != NULL;
+}
+
+/* Reads packets behind the first `from`, which are not read by JavaScript yet. Returns their number, or -errno. */
+static int read_packets(struct handle *h, struct memory memory, unsigned from) {
+  const struct clocks before = read_both_clocks();
+  prepare_headers(h, memory.data, from);
+  int count;
+  do {
+    count = recvmmsg(h->fd, h->messages + from, h->batch - from, MSG_DONTWAIT, NULL);
+  } while (count < 0 && errno == EINTR);
+  const int failed = count < 0 && errno != EAGAIN && errno != EWOULDBLOCK ? -errno : 0;
+  if (count < 0) count = 0;
+  /* A failed receive may have written the next header nevertheless. */
+  h->used = from + (unsigned)count < h->batch ? from + (unsigned)count + 1 : h->batch;
+  for (unsigned i = from; i < from + (unsigned)count; i++)
+    describe_message(&h->messages[i], memory.meta + (size_t)i * META_SIZE);
+  const unsigned to = from + (unsigned)count;
+  take_repeated(h, memory.meta, memory.data, from, to, before, failed == 0 && to < h->batch);
+  return failed != 0 ? failed : count;
+}
+
+bool receive_ahead(struct handle *h) {
+  struct memory memory;
+  if (!read_memory(h, &memory)) return true;
+  const int count = read_packets(h, memory, 0);
+  if (count < 0) h->held_error = count;
+  for (int i = 0; i < count; i++) {
+    uint32_t flags;
+    memcpy(&flags, memory.meta + (size_t)i * META_SIZE + META_FLAGS, sizeof flags);
+    if (flags != FLAG_REPEATED) h->held = (unsigned)count;
+  }
+  return h->held != 0 || h->held_error != 0;
+}
+
 /* Returns the number of packets, or a negative errno. */
 napi_value socket_receive(napi_env env, napi_callback_info info) {
   napi_value self;
+  struct memory memory;
   if (!read_arguments(env, info, 0, NULL, &self)) return NULL;
   struct handle *h = unwrap_handle(env, self);
-  if (h == NULL) return NULL;
-  unsigned char *meta = own_bytes(env, h->meta, (size_t)h->batch * META_SIZE);
-  unsigned char *data = meta == NULL ? NULL : own_bytes(env, h->data, (size_t)h->batch * h->size);
-  if (data == NULL) return NULL;
-  prepare_headers(h, data);
-  int count;
-  do {
-    count = recvmmsg(h->fd, h->messages, h->batch, MSG_DONTWAIT, NULL);
-  } while (count < 0 && errno == EINTR);
-  if (count < 0) {
-    count = errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -errno;
-    h->used = 1; /* a failed receive may have written the first header nevertheless */
-  } else {
-    h->used = count == 0 ? 1 : (unsigned)count;
-    for (int i = 0; i < count; i++) describe_message(&h->messages[i], meta + (size_t)i * META_SIZE);
-  }
-  return to_int(env, count);
+  if (h == NULL || !read_memory(h, &memory)) return NULL;
+  const unsigned held = h->held;
+  const int failed = h->held_error;
+  h->held = 0;
+  h->held_error = 0;
+  if (failed != 0) return to_int(env, failed);
+  if (held == h->batch) return to_int(env, (int)held);
+  const int count = read_packets(h, memory, held);
+  /* An error stays for the next call if packets come first. */
+  if (count < 0 && held != 0) h->held_error = count;
+  return to_int(env, held == 0 ? count : (int)held + (count < 0 ? 0 : count));
 }

@@ -101,7 +101,7 @@ export class Daemon {
   warm(): void {
     if (this.#stopping) return
     const { registry, turns } = this.#engine
-    const now = turns.begin()
+    const now = turns.begin('request')
     this.#coldStart.release(registry.routers, now)
     turns.end(now)
   }
@@ -109,7 +109,7 @@ export class Daemon {
   /** Stops all routers through Leaving. Resolves when no router answers for an address and no program runs. */
   stop(): Promise<void> {
     const { health, notices, registry, turns } = this.#engine
-    const now = turns.begin()
+    const now = turns.begin('request')
     const stopped = new Promise<void>((resolve) => this.#stopped.push(resolve))
     this.#stopping = true
     // One event stops all members of a sync group, which leave together.
@@ -178,7 +178,7 @@ export class Daemon {
     if (!(forMillis >= 0 && forMillis <= LONGEST_YIELD))
       return refuse(refusedValue('forMs', forMillis, `a number from 0 to ${LONGEST_YIELD} (31 days)`))
     const { recorder } = this.#ports
-    const now = turns.begin()
+    const now = turns.begin('request')
     const { group, title } = router
     const reason =
       forMillis === 0
@@ -218,7 +218,7 @@ export class Daemon {
     const engine = this.#engine
     const { health, leftovers, notices, placement, registry, resolution, runner, stale, turns } = engine
     const { recorder } = this.#ports
-    const now = turns.begin()
+    const now = turns.begin('request')
     const before = this.#config
     this.#config = next
     this.#followFiles()
@@ -263,7 +263,7 @@ export class Daemon {
   #onAddressNamed(file: string, reading: NamedAddress['reading']): void {
     const { files, placement, registry, turns } = this.#engine
     if (!files.take(file, reading)) return
-    const now = turns.begin()
+    const now = turns.begin('request')
     placement.refresh(registry.routers, now)
     turns.markChanged()
     turns.end(now)
@@ -274,7 +274,7 @@ export class Daemon {
   #onNetworkEvent(event: NetworkEvent): void {
     const { networkEvents, turns } = this.#engine
     if (networkEvents.isOld(event)) return
-    const now = turns.begin()
+    const now = turns.begin('network')
     if (networkEvents.take(event, now) && !turns.isServing) turns.end(now)
   }
 

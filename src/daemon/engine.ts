@@ -25,6 +25,7 @@ import { HealthWatch } from './health/health-watch.ts'
 import { Trackers } from './health/trackers.ts'
 import { SegmentEvents } from './lan/segment-events.ts'
 import { Segments } from './lan/segments.ts'
+import { WatchDuty } from './lan/watch-duty.ts'
 import { NodeResolution } from './node-resolution.ts'
 import { Placement } from './placement.ts'
 import type {
@@ -126,6 +127,7 @@ export class Engine {
   readonly absence: AbsenceWatch
   readonly guardianWatch: GuardianWatch
   readonly clocks: ClockDuty
+  readonly watches: WatchDuty
   readonly status: EngineStatus
 
   constructor(ports: DaemonPorts, options: DaemonOptions, context: EngineContext) {
@@ -173,16 +175,20 @@ export class Engine {
     this.guardianWatch = new GuardianWatch({
       ...{ clock, guardian, recorder, schedule, onBeat: ports.onBeat },
       onLook: () => {
-        if (this.absence.sleptUnnoticed) turns.end(turns.begin())
+        if (this.absence.sleptUnnoticed) turns.end(turns.begin('guardian'))
       },
       shortestLifetime: () => shortestLifetime(registry),
       onLost: (silence) => context.onGuardianLost(silence),
     })
     const isOn = () => context.config.lease === 'on'
-    this.clocks = new ClockDuty({ guardian, routers: () => registry.all, runner, isOn })
+    const routers = () => registry.all
+    this.clocks = new ClockDuty({ guardian, routers, runner, isOn })
+    this.watches = new WatchDuty({ routers, isOn })
     const { lateness } = turns
-    const { clocks } = this
-    this.status = new EngineStatus({ clocks, ports, registry, segments, board, notices, lateness, takeovers })
+    const turnCounts = () => turns.counts
+    const { clocks, watches } = this
+    const parts = { clocks, watches, registry, segments, board, notices }
+    this.status = new EngineStatus({ ...parts, ports, lateness, takeovers, turnCounts })
   }
 }
 

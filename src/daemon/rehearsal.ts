@@ -125,7 +125,10 @@ class Stage {
       recorder,
       random: () => 0,
       writer: { apply: (steps) => this.#apply(steps) },
-      turns: { begin: () => this.#now, endWoken: () => {}, endUnchanged: () => {}, isBusy: false, alarmBy: () => {} },
+      turns: {
+        ...{ begin: () => this.#now, endWoken: () => {}, endUnchanged: () => {}, serveOverdue: () => {} },
+        ...{ isBusy: false, alarmBy: () => {} },
+      },
       onFailure: () => {},
       onPeerReached: () => {},
       onAnnouncement: (segment, announcement, heardAt) => {

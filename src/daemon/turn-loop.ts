@@ -16,13 +16,14 @@ import type { GuardianWatch } from './guard/guardian-watch.ts'
 import type { HealthWatch } from './health/health-watch.ts'
 import { READ_BATCHES } from './lan/reception.ts'
 import type { Segments } from './lan/segments.ts'
+import type { WatchDuty } from './lan/watch-duty.ts'
 import type { Clock, MakeWakeUp, NetworkPort } from './ports.ts'
 import { postEvent } from './router/post-event.ts'
 import type { Registry } from './router/registry.ts'
 import { LatenessNews } from './telemetry/lateness-news.ts'
 import type { Notices } from './telemetry/notices.ts'
 import type { Recorder } from './telemetry/recorder.ts'
-import type { Turns } from './turns.ts'
+import { TURN_CAUSES, type TurnCause, type TurnCounts, type Turns } from './turns.ts'
 
 export type TurnContext = {
   readonly clock: Clock
@@ -53,6 +54,7 @@ export type TurnParts = {
   readonly absence: AbsenceWatch
   readonly guardianWatch: GuardianWatch
   readonly clocks: ClockDuty
+  readonly watches: WatchDuty
 }
 
 export class TurnLoop implements Turns {
@@ -65,15 +67,17 @@ export class TurnLoop implements Turns {
   /** True while an alarm is handled. The announcements of such a turn come after its decisions. */
   #serving = false
   #stateChanged = false
+  readonly #counts: Record<TurnCause, number> = noTurns()
 
   constructor(context: TurnContext, parts: TurnParts) {
     this.#context = context
     this.#parts = parts
     this.#latenessNews = new LatenessNews(context.recorder.chronicle)
-    this.#alarm = new Alarm(context.clock, (now, lateMs) => this.#serveAlarm(now, lateMs), context.wakeUp)
+    this.#alarm = new Alarm(context.clock, (now, lateMs) => this.#serveAlarm('alarm', now, lateMs), context.wakeUp)
   }
 
-  begin(now = this.#context.clock.now()): Millis {
+  begin(cause: TurnCause, now = this.#context.clock.now()): Millis {
+    this.#counts[cause]++
     // A turn that starts here may never end, if a health check changes nothing. So the alarm handles an absence.
     if (this.#parts.absence.notice(now)) this.#alarm.sooner(now)
     return now
@@ -84,7 +88,7 @@ export class TurnLoop implements Turns {
    * and sets the alarm.
    */
   end(now: Millis): void {
-    const { admission, clocks, notices, registry, runner, segments } = this.#parts
+    const { admission, clocks, notices, registry, runner, segments, watches } = this.#parts
     runner.run(now)
     if (this.#context.drainBeforeExpire) this.#hearBeforeAnswering(now)
     if (registry.departing.size > 0) admission.releaseDeparted(now)
@@ -96,6 +100,7 @@ export class TurnLoop implements Turns {
     // Notifications come after the first announcements (VR-NTF-08).
     notices.settle(registry)
     clocks.settle(now)
+    watches.settle()
     this.#setAlarm()
     // The proof includes that no alarm is overdue.
     if (!clocks.prove(now)) this.#setAlarm()
@@ -114,6 +119,11 @@ export class TurnLoop implements Turns {
 
   endUnchanged(now: Millis): void {
     this.#parts.guardianWatch.glanceIfWatched(now)
+  }
+
+  /** Number of turns by cause since the start of the engine. */
+  get counts(): TurnCounts {
+    return { ...this.#counts }
   }
 
   /** Notes that a state may have changed. The turn then ends with a look at all routers. */
@@ -142,18 +152,27 @@ export class TurnLoop implements Turns {
   /** Handles a late clock of the guardian: the engine advertises by itself, as with an alarm. */
   readonly serveCover = (): void => {
     const now = this.#context.clock.now()
-    if (this.#parts.clocks.takeLate(now)) this.#serve(now)
+    if (this.#parts.clocks.takeLate(now)) this.#serve('clock', now)
   }
 
-  #serveAlarm(firedAt: Millis, lateMs: number): void {
+  serveOverdue(): void {
+    const now = this.#context.clock.now()
+    this.#parts.watches.read()
+    let deadline: Millis | undefined
+    for (const router of this.#parts.registry.all)
+      if (router.watch.isArmed) deadline = sooner(deadline, router.stateDeadline)
+    this.#serveAlarm('silence', now, Math.max(0, now - (deadline ?? now)))
+  }
+
+  #serveAlarm(cause: TurnCause, firedAt: Millis, lateMs: number): void {
     this.lateness.observe(lateMs / 1_000)
-    this.#serve(firedAt)
+    this.#serve(cause, firedAt)
     this.#latenessNews.note(lateMs, () => this.#shortestInterval(), firedAt)
   }
 
-  #serve(firedAt: Millis): void {
+  #serve(cause: TurnCause, firedAt: Millis): void {
     const { admission, guardianWatch, health, leftovers, segments } = this.#parts
-    this.begin(firedAt)
+    this.begin(cause, firedAt)
     this.#serving = true
     this.#drain(firedAt)
     const now = this.#context.clock.now()
@@ -180,6 +199,7 @@ export class TurnLoop implements Turns {
   }
 
   #expire(now: Millis): void {
+    this.#parts.watches.read()
     for (const router of this.#parts.registry.all) {
       const deadline = router.stateDeadline
       if (deadline !== undefined && deadline <= now) {
@@ -223,4 +243,10 @@ export class TurnLoop implements Turns {
     const { all } = this.#parts.registry
     return Math.min(...all.map(({ parameters }) => centisToMillis(parameters.advertisementInterval)))
   }
+}
+
+function noTurns(): Record<TurnCause, number> {
+  const counts = {} as Record<TurnCause, number>
+  for (const cause of TURN_CAUSES) counts[cause] = 0
+  return counts
 }

@@ -225,6 +225,7 @@ export const statusSchema = z.object({
       'guarded: the guardian checks deadlines and renews lifetimes; armed: it only acts after a crash; none: no guardian',
     ),
   logRecordsLost: z.int(),
+  turns: counts.describe('Turns of the engine by cause, since its start'),
   config,
   controlRefused: z.int(),
   webhook: webhook.nullable().describe('Null: no webhook is configured'),

@@ -20,6 +20,12 @@ class MuteSocket implements NativeSocket {
     return 0
   }
   expectNothing(): void {}
+  watchRepeated(): void {}
+  readRepeated(): boolean {
+    return false
+  }
+  endRepeated(): void {}
+  dueRepeated(): void {}
   receive(): number {
     return 0
   }

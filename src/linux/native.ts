@@ -6,6 +6,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import type { RepetitionMethods } from './repetition-methods.ts'
 
 /** Size of one metadata record in bytes. All its fields are in native byte order (little endian on x64 and arm64). */
 export const META_SIZE = 128
@@ -39,14 +40,14 @@ export const META = {
   vlan: 84,
 } as const
 
-export const FLAG = { truncated: 1, controlTruncated: 2 } as const
+export const FLAG = { truncated: 1, controlTruncated: 2, repeated: 4 } as const
 
 /**
  * One non-blocking socket. An error of the network or the kernel is returned as a number (negative errno). Only a
  * failed set-up call or a wrong argument throws: an `Error` with `code` 'EPERM', negative `errno` and `syscall`, like
  * Node's own errors.
  */
-export type NativeSocket = {
+export type NativeSocket = RepetitionMethods & {
   /** Metadata records of the received packets, batch × META_SIZE bytes; receive() writes them. */
   readonly meta: Uint8Array
   /** Received packets, batch × size bytes; receive() writes them. Packet i begins at i × size. */

@@ -25,15 +25,25 @@ export class Histogram {
   }
 
   observe(value: number): void {
-    const { length } = this.#bounds
-    let bucket = 0
-    while (bucket < length && value > (this.#bounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket++
-    this.#add(bucket, 1)
-    this.#add(length + 1, value)
+    this.#add(this.#bucketOf(value), 1)
+    this.#add(this.#bounds.length + 1, value)
+  }
+
+  /** Adds values that were counted elsewhere: for each bucket a value in it and the number of values, and their sum. */
+  observeMany(counts: Iterable<readonly [value: number, count: number]>, sum: number): void {
+    for (const [value, count] of counts) this.#add(this.#bucketOf(value), count)
+    this.#add(this.#bounds.length + 1, sum)
   }
 
   read(): Cells {
     return this.#cells.slice()
+  }
+
+  #bucketOf(value: number): number {
+    const { length } = this.#bounds
+    let bucket = 0
+    while (bucket < length && value > (this.#bounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket++
+    return bucket
   }
 
   #add(cell: number, value: number): void {

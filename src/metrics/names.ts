@@ -44,6 +44,11 @@ export const METRICS = {
     labels: [],
     buckets: LATENESS,
   },
+  holdfast_engine_turns_total: {
+    kind: 'counter',
+    help: 'Turns of the engine in JavaScript by cause; an advertisement that was only repeated causes none with lease: on',
+    labels: ['cause'],
+  },
   holdfast_cleanup_plan_armed: {
     kind: 'gauge',
     help: '1 while a guardian holds the cleanup plan of this engine',

@@ -21,6 +21,8 @@ const sockets = openSockets(native, clock, raw)
 const guardian = openGuardian()
 const adverts: AdvertisementSocket[] = []
 const frames: FrameSocket[] = []
+/** Number of calls of onReadable, of all advertisement sockets. */
+let wakeUps = 0
 
 const say = (line: object): void => {
   process.stdout.write(`${JSON.stringify(line)}\n`)
@@ -54,10 +56,12 @@ const calls: AgentCalls = {
   apply: (steps) => network.apply(steps, (index) => network.links()?.find((link) => link.index === index)?.name),
   watch: () => network.watch((event) => say({ event })),
   openAdvert: (options) => {
-    const events = { onReadable: () => {}, onFailure: (failure: object) => say({ failure }) }
+    const onOverdue = (): void => say({ overdue: clock.now() })
+    const events = { onOverdue, onFailure: (failure: object) => say({ failure }) }
     // An unread queue would wake the event loop for ever. So the agent reports a readable socket once and stops reading.
     const told = { once: false }
     const onReadable = (): void => {
+      wakeUps++
       if (!told.once) say({ readable: true })
       told.once = true
     }
@@ -78,6 +82,11 @@ const calls: AgentCalls = {
     return accepted
   },
   drain: (socket, maxBatches, keep = 100) => drainOne(socket, maxBatches, keep),
+  watchRepeated: (socket, order) =>
+    at(adverts, socket).repetitions?.watch({ ...order, until: order.until ?? Infinity, bytes: bytes(order.bytes) }),
+  readRepeated: (socket, vrid) => at(adverts, socket).repetitions?.read(vrid),
+  wakeUps: () => wakeUps,
+  endRepeated: (socket, vrid) => at(adverts, socket).repetitions?.end(vrid),
   join: (socket, group) => at(adverts, socket).join(group) ?? 'joined',
   closeAdvert: (socket) => at(adverts, socket).close(),
   openFrames: ({ hears, family = 'ipv4', ...options }) => {

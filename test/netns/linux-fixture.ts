@@ -13,6 +13,8 @@ import type {
   NetworkEvent,
   PresentAddress,
   ReceivedPacket,
+  RepetitionOrder,
+  Repetitions,
   SendOutcome,
 } from '../../src/daemon/ports.ts'
 import { namespaces } from '../../src/lab/cable.ts'
@@ -23,8 +25,13 @@ import type { Address } from '../../src/wire/address.ts'
 export type AgentPacket = Omit<ReceivedPacket, 'bytes'> & { readonly bytes: string }
 export type AgentDatagram = { readonly destination: Address; readonly bytes: string; readonly ttl?: number }
 export type Opened = { readonly socket?: number; readonly failure?: Failure }
-type AdvertOptions = Omit<AdvertisementSocketOptions, 'onReadable' | 'onFailure' | 'group'> & {
+type AdvertOptions = Omit<AdvertisementSocketOptions, 'onOverdue' | 'onReadable' | 'onFailure' | 'group'> & {
   readonly group?: Address
+}
+/** An order whose packet is hexadecimal text, and that ends never unless it says so. */
+export type AgentRepetition = Omit<RepetitionOrder, 'bytes' | 'until'> & {
+  readonly bytes: string
+  readonly until?: number
 }
 /** A cleanup plan whose datagrams are hexadecimal text. */
 export type AgentPlan = Omit<CleanupPlan, 'packets'> & {
@@ -54,6 +61,11 @@ export type AgentCalls = {
     maxBatches: number,
     keep?: number,
   ): DrainResult & { readonly kept: readonly AgentPacket[]; readonly now: number }
+  watchRepeated(socket: number, order: AgentRepetition): boolean | undefined
+  readRepeated(socket: number, vrid: number): Repetitions | undefined | null
+  /** Number of times that packets have woken the agent. */
+  wakeUps(): number
+  endRepeated(socket: number, vrid: number): void
   join(socket: number, group: Address): Failure | 'joined'
   closeAdvert(socket: number): void
   openFrames(options: FrameOptions): Opened
@@ -79,6 +91,7 @@ type AgentLine = {
   readonly frame?: string
   readonly neighbor?: HeardNeighbor
   readonly readable?: boolean
+  readonly overdue?: number
 }
 
 const RUNNER = `
@@ -101,6 +114,8 @@ export class Agent {
   readonly failures: Failure[] = []
   readonly frames: string[] = []
   readonly neighbors: HeardNeighbor[] = []
+  /** Times in ms at which a watched packet was missing. */
+  readonly overdue: number[] = []
   readonly #process: JsonProcess
   readonly #answers = new Map<number, (line: Said) => void>()
   readonly #ready: Promise<unknown>
@@ -120,12 +135,13 @@ export class Agent {
   }
 
   #take(line: Said): void {
-    const { event, failure, frame, id, neighbor, readable }: AgentLine = line
+    const { event, failure, frame, id, neighbor, overdue, readable }: AgentLine = line
     if (event !== undefined) this.events.push(event)
     if (failure !== undefined) this.failures.push(failure)
     if (frame !== undefined) this.frames.push(frame)
     if (neighbor !== undefined) this.neighbors.push(neighbor)
     if (readable) this.readable++
+    if (overdue !== undefined) this.overdue.push(overdue)
     if (id !== undefined) this.#answers.get(id)?.(line)
   }
 

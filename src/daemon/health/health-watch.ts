@@ -118,7 +118,7 @@ export class HealthWatch {
 
   #hear(reports: readonly CheckReport[], id?: number): void {
     const { board, turns } = this.#context
-    const now = turns.begin()
+    const now = turns.begin('healthcheck')
     const changes = board.hear(reports, now)
     this.#log.catchUp(now)
     this.#follow(changes, now)

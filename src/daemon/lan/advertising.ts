@@ -46,6 +46,12 @@ export class AdvertisingRouters {
     }
   }
 
+  /** Notes that a router has repeated its advertisement without a gap until `heardAt`. */
+  noteRepetitions(source: Address, heardAt: Millis): void {
+    const known = this.#routers.get(source)
+    if (known !== undefined) known.heardAt = heardAt
+  }
+
   /**
    * Returns the other routers that are Active at the same time as this router, or at the same time as the Active that
    * this router follows. `activeSince` is the time since which this router is Active.

@@ -87,7 +87,7 @@ export class Reception {
 
   /** Reads some packets in a turn without a deadline. Called while packets wait. */
   readonly read = (): void => {
-    const now = this.#turns.begin()
+    const now = this.#turns.begin('advertisement')
     this.drain(now, READ_BATCHES)
     this.#turns.endWoken(now)
   }
@@ -130,6 +130,7 @@ export class Reception {
     for (const warning of warnings) this.#warn(router, warning, source, advertisement)
     router.advertising.note(source, priority, receivedAt, router.parameters)
     router.duplicates.hearAdvertisement(source, priority, receivedAt, now)
+    router.watch.note(packet, advertisement, warnings.length > 0)
     const before = router.state
     const heard = { kind: 'advertisementReceived', source, advertisement, receivedAt } as const
     postEvent(router, heard, now)

@@ -31,13 +31,13 @@ export class SegmentEvents implements Pick<SegmentContext, 'onAnnouncement' | 'o
   }
 
   readonly onPeerReached = ({ routers }: Segment, peer: Address): void => {
-    const now = this.#turns.begin()
+    const now = this.#turns.begin('neighbor')
     for (const router of routers.values()) this.#reachPeer(router, peer, now)
     this.#turns.endWoken(now)
   }
 
   readonly onAnnouncement = (segment: Segment, announcement: HeardAnnouncement, heardAt: Millis): void => {
-    const now = this.#turns.begin()
+    const now = this.#turns.begin('neighbor')
     const concerned = [...segment.routers.values()].filter(({ parameters }) =>
       parameters.addresses.includes(announcement.address),
     )

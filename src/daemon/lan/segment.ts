@@ -18,6 +18,7 @@ import type {
   FrameSocket,
   Link,
   PresentAddress,
+  RepetitionPort,
   SendOutcome,
   SocketPort,
 } from '../ports.ts'
@@ -126,6 +127,10 @@ export class Segment implements RouterIo {
     return this.reception.isIncomplete
   }
 
+  get repetitions(): RepetitionPort | undefined {
+    return this.#advertisements?.repetitions
+  }
+
   get secondary(): readonly SecondaryInterface[] {
     return this.#secondary.all
   }
@@ -190,7 +195,8 @@ export class Segment implements RouterIo {
     const onFailure = (failure: Failure) => this.#context.onFailure(this, failure)
     const onReadable = this.reception.read
     const common = { interfaceIndex, interfaceName, family, onFailure }
-    const advertisements = sockets.openAdvertisementSocket({ ...common, source, group, onReadable })
+    const onOverdue = () => this.#context.turns.serveOverdue()
+    const advertisements = sockets.openAdvertisementSocket({ ...common, source, group, onReadable, onOverdue })
     if ('code' in advertisements) return advertisements
     const frames = sockets.openFrameSocket({ ...common, hears: 'nothing' })
     if ('code' in frames) {
@@ -205,6 +211,7 @@ export class Segment implements RouterIo {
   }
 
   close(): void {
+    for (const router of this.routers.values()) router.endWatch()
     this.#advertisements?.close()
     this.#frames?.close()
     this.#listener.close()

@@ -43,6 +43,44 @@ export type DrainResult = {
 export type Datagram = { readonly destination: Address; readonly bytes: Uint8Array; readonly ttl?: number }
 export type SendOutcome = { readonly ok: true } | { readonly ok: false; readonly failure: Failure }
 
+/** A packet without its time of reception, and the time limits for its repetitions. Times are milliseconds. */
+export type RepetitionOrder = Pick<ReceivedPacket, 'bytes' | 'destination' | 'source' | 'ttl'> & {
+  readonly vrid: number
+  /** Time of reception of the packet. */
+  readonly heardAt: Millis
+  /** Time after which each packet is delivered. */
+  readonly until: number
+  /** Gap between two packets from which the later one is delivered. */
+  readonly within: number
+  /** Time from the last packet to the call of `onOverdue`. */
+  readonly delay: number
+  /** Bounds by which the gaps are counted, ascending, at most 32. */
+  readonly bounds: readonly number[]
+}
+
+/** Repetitions that were not delivered, since the last reading. */
+export type Repetitions = {
+  /** Time of the last repetition, or of the packet of the order. */
+  readonly heardAt: Millis
+  readonly count: number
+  /** Sum of the gaps between the packets in milliseconds. */
+  readonly sum: number
+  /** Number of gaps up to each bound, and above the last one. */
+  readonly cells: readonly number[]
+}
+
+/**
+ * Watches for packets that say the same as an earlier one (docs/adr/0087). A repetition is not delivered and does not
+ * wake the engine. Every other packet with the VRID is delivered, in the order of the kernel.
+ */
+export type RepetitionPort = {
+  /** Starts a watch, or replaces the one with this VRID. Returns false if the packet cannot be watched. */
+  watch(order: RepetitionOrder): boolean
+  /** Returns what the watch of a VRID has noted since the last call; `undefined` without a watch. */
+  read(vrid: number): Repetitions | undefined
+  end(vrid: number): void
+}
+
 /** Socket of protocol 112 for one interface and family. The socket joins the VRRP group if one is given. */
 export type AdvertisementSocket = {
   /**
@@ -60,6 +98,8 @@ export type AdvertisementSocket = {
    * in the socket is lost.
    */
   join(group: Address): Failure | undefined
+  /** Watches of repeated packets; absent: each packet is delivered. */
+  readonly repetitions?: RepetitionPort | undefined
   close(): void
 }
 
@@ -75,6 +115,8 @@ export type AdvertisementSocketOptions = {
   readonly group: Address | undefined
   /** Called while packets wait in the socket, so that the engine drains it soon. */
   readonly onReadable: () => void
+  /** Called when a watched packet was not repeated in time. Packets may still wait in the socket. */
+  readonly onOverdue?: () => void
   /** Called after a failure of the socket such as ENETDOWN. The socket stays open until the daemon closes it. */
   readonly onFailure: (failure: Failure) => void
 }

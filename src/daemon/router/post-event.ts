@@ -1,5 +1,5 @@
 /**
- * Passes an event to a router. The clock stops first. Then the group decides a step for each member, each member
+ * Passes an event to a router. Clock and watch stop first. Then the group decides a step for each member, each member
  * applies its own, and the cleanup plan follows. This file decides only that order. vrrp/ decides the steps, and
  * router.ts applies them.
  */
@@ -17,7 +17,10 @@ export interface Member {
 export interface Group<M extends Member> {
   readonly members: readonly M[]
   readonly cleanup: { arm(): void; settleLater(): void }
-  /** Takes the advertisements of all members back from the clock, because the next ones may differ. */
+  /**
+   * Takes the advertisements of all members back from the clock, because the next ones may differ. Ends the watches of
+   * all members, because the next advertisement may mean more than a repetition.
+   */
   withdrawClocks(): void
   /**
    * Returns the state transitions that an event of `member` causes: one step for each member of the group, in the order

@@ -63,7 +63,10 @@ export class RouterGroup implements Membership<Router> {
   }
 
   withdrawClocks(): void {
-    for (const member of this.#members) member.endClock()
+    for (const member of this.#members) {
+      member.endClock()
+      member.endWatch()
+    }
   }
 
   step(member: Router, event: Event, now: Millis): readonly GroupStep[] {

@@ -9,7 +9,7 @@ import type { Millis } from '../../wire/units.ts'
 import type { AddressIo } from '../addresses/address-keeper.ts'
 import type { AddressPlaces } from '../addresses/address-places.ts'
 import type { Asker, Sender } from '../effect-runner.ts'
-import type { ClockRecord } from '../ports.ts'
+import type { ClockRecord, RepetitionPort } from '../ports.ts'
 import type { RouterSpec } from './router-spec.ts'
 
 /** Part of a router that the code of its interface (lan/segment.ts) uses. */
@@ -40,6 +40,8 @@ export type RouterIo = AddressIo &
      * counts).
      */
     readonly receptionLost: boolean
+    /** Watches of repeated packets; `undefined` if the socket is closed or has none. */
+    readonly repetitions: RepetitionPort | undefined
     /** True if the link is up, so that sent packets may arrive. */
     readonly canSend: boolean
     /** Starts to receive the announcements of other hosts that a router needs. */

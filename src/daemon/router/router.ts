@@ -25,6 +25,7 @@ import { Advertiser } from '../lan/advertiser.ts'
 import { AdvertisingRouters } from '../lan/advertising.ts'
 import { CompetingAnswers } from '../lan/duplicates/competing-answers.ts'
 import { DuplicateDetection } from '../lan/duplicates/duplicate-detection.ts'
+import { RouterWatch, type WatchNews } from '../lan/router-watch.ts'
 import type { GuardianPort } from '../ports.ts'
 import { ActivesNews } from '../telemetry/actives-news.ts'
 import { AdvertisementGaps, type GapNews } from '../telemetry/advertisement-gaps.ts'
@@ -62,6 +63,7 @@ export class Router {
   readonly counters = new RouterCounters()
   readonly absence = new AbsenceDeadline()
   readonly clock: RouterClock
+  readonly watch = new RouterWatch()
   readonly advertising = new AdvertisingRouters()
   readonly history: TransitionHistory
   readonly priority: EffectivePriority
@@ -204,7 +206,9 @@ export class Router {
 
   nextDeadline(): Millis | undefined {
     const { absence, history, priority } = this
-    const own = sooner(sooner(this.stateDeadline, this.duty.nextAt), this.clock.lookAt)
+    // The watch has a timer of its own.
+    const deadline = this.watch.isArmed ? undefined : this.stateDeadline
+    const own = sooner(sooner(deadline, this.duty.nextAt), this.clock.lookAt)
     return sooner(sooner(own, priority.yieldingUntil), sooner(history.catchUpAt, absence.aliveAt))
   }
 
@@ -293,6 +297,30 @@ export class Router {
     this.absence.repeated(interval, sentAt)
     this.advertiser.repeated(rounds)
     if (this.asks) this.competing.asked(sentAt)
+  }
+
+  // The watch ----------------------------------------------------------------------------------------------------------
+
+  /** Ends the watch, so that each packet is delivered. Does nothing without a watch. */
+  endWatch(): void {
+    if (this.watch.isArmed) this.#takeRepetitions(this.watch.end(this.#state))
+  }
+
+  /** Adds what the watch has noted until now to the state and the counters. */
+  readWatch(): void {
+    if (this.watch.isArmed) this.#takeRepetitions(this.watch.read(this.#state))
+  }
+
+  #takeRepetitions(news: WatchNews | undefined): void {
+    if (news === undefined) return
+    const { advertisement, bounds, cells, count, heardAt, interval, source: address, state, sum } = news
+    const { priority, version } = advertisement
+    this.#state = state
+    this.counters.countRepetitions(count)
+    this.gaps.addRepetitions(bounds, cells, sum, interval)
+    this.advertising.noteRepetitions(address, heardAt)
+    this.duplicates.hearAdvertisement(address, priority, heardAt, heardAt)
+    this.history.mismatched.note({ address, reasons: [], version, listenedTo: true, heardAt })
   }
 
   /**

@@ -17,7 +17,7 @@ import { RATES, TokenBucket } from './token-bucket.ts'
  * Number of intervals from which a gap is reported. One missing advertisement makes a gap of two intervals. An
  * advertisement that is late by some milliseconds does not reach this limit.
  */
-const MISSING = 1.75
+export const MISSING = 1.75
 /** Number of peers that are remembered, because a sender can forge source addresses. */
 const MOST_PEERS = 64
 
@@ -47,6 +47,34 @@ export class AdvertisementGaps {
     this.share.observe(gap / interval)
     this.#onGap(active, gap, interval)
   }
+
+  /**
+   * Adds gaps that were counted without the engine. `bounds` are the bounds of the cells from gapBounds(); `sum` and
+   * `interval` are milliseconds. No gap of these is an event, because each is shorter than MISSING intervals.
+   */
+  addRepetitions(bounds: readonly number[], cells: readonly number[], sum: number, interval: number): void {
+    const counted = cells.map((count, i) => [middleOf(bounds, i, interval), count] as const)
+    this.seconds.observeMany(
+      counted.map(([gap, count]) => [gap / 1_000, count]),
+      sum / 1_000,
+    )
+    this.share.observeMany(
+      counted.map(([gap, count]) => [gap / interval, count]),
+      sum / interval,
+    )
+  }
+}
+
+/** Returns a gap in a cell. No bound of a histogram lies inside of a cell. */
+const middleOf = (bounds: readonly number[], cell: number, interval: number): number =>
+  ((bounds[cell - 1] ?? 0) + (bounds[cell] ?? MISSING * interval)) / 2
+
+/** Returns the bounds of both histograms in milliseconds, up to the gap that is reported. */
+export function gapBounds(interval: number): readonly number[] {
+  const seconds = METRICS.holdfast_vrrp_advertisement_gap_seconds.buckets.map((bound) => bound * 1_000)
+  const shares = METRICS.holdfast_vrrp_advertisement_gap_ratio.buckets.map((bound) => bound * interval)
+  const bounds = new Set([...seconds, ...shares].filter((bound) => bound < MISSING * interval))
+  return [...bounds].sort((one, other) => one - other)
 }
 
 /** Entry about the gaps of one peer. `gapMs` is the longest gap since the last event. */

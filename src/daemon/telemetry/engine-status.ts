@@ -10,9 +10,11 @@ import type { CheckBoard } from '../health/check-board.ts'
 import { healthcheckSnapshots, WallClock } from '../health/healthcheck-snapshot.ts'
 import type { Segment } from '../lan/segment.ts'
 import type { Segments } from '../lan/segments.ts'
+import type { WatchDuty } from '../lan/watch-duty.ts'
 import type { Clock, GuardianPort } from '../ports.ts'
 import type { Registry } from '../router/registry.ts'
 import type { Router } from '../router/router.ts'
+import type { TurnCounts } from '../turns.ts'
 import type { Notices } from './notices.ts'
 import type { Recorder } from './recorder.ts'
 import { type EngineReport, type ReportPart, reportInPieces } from './report.ts'
@@ -38,6 +40,7 @@ export type EngineStatusContext = {
     readonly surroundings?: () => SurroundingsSnapshot
   }
   readonly clocks: Pick<ClockDuty, 'read'>
+  readonly watches: Pick<WatchDuty, 'read'>
   readonly registry: Registry
   readonly segments: Segments
   readonly board: CheckBoard
@@ -45,6 +48,7 @@ export type EngineStatusContext = {
   /** Histogram of the times by which the engine's alarm was late, in seconds. */
   readonly lateness: Histogram
   readonly takeovers: TakeoverTimes
+  readonly turnCounts: () => TurnCounts
 }
 
 export class EngineStatus {
@@ -57,20 +61,27 @@ export class EngineStatus {
   }
 
   snapshot(): Snapshot {
-    this.#context.clocks.read()
+    this.#read()
     return this.#describe(this.#context.registry.all)
   }
 
   /** Returns the snapshot and the histograms in several pieces, so that the engine can work in between. */
   report(): Generator<ReportPart, EngineReport> {
-    const { clocks, lateness, ports, registry, takeovers } = this.#context
-    clocks.read()
+    const { lateness, ports, registry, takeovers } = this.#context
+    this.#read()
     return reportInPieces({
       routers: registry.all,
       describe: (router) => this.#describeRouter(router, ports.clock.now()),
       measured: distributionsOf,
       rest: () => ({ snapshot: this.#describe([]), distributions: engineDistributions(lateness, takeovers) }),
     })
+  }
+
+  /** Adds what happened without the engine to states and counters. */
+  #read(): void {
+    const { clocks, watches } = this.#context
+    clocks.read()
+    watches.read()
   }
 
   /** Returns the state of each router, without the rest of a snapshot. */
@@ -83,7 +94,7 @@ export class EngineStatus {
   }
 
   #describe(routers: readonly Router[]): Snapshot {
-    const { board, notices, ports, registry, segments } = this.#context
+    const { board, notices, ports, registry, segments, turnCounts } = this.#context
     const { clock, configuration, recorder, surroundings, guardian } = ports
     const now = clock.now()
     return {
@@ -94,6 +105,7 @@ export class EngineStatus {
       takenAt: new Date().toISOString(),
       guardian: guardian.armed ? (guardian.guarded ? 'guarded' : 'armed') : 'none',
       logRecordsLost: recorder.lost,
+      turns: turnCounts(),
       config: configuration?.() ?? this.#givenConfig(),
       ...(surroundings?.() ?? NO_SURROUNDINGS),
       routers: routers.map((router) => this.#describeRouter(router, now)),

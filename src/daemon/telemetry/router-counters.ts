@@ -39,6 +39,11 @@ export class RouterCounters {
     if (priority === 0) this.#receivedZero++
   }
 
+  /** Counts accepted advertisements that repeated the last one, which has not priority 0. */
+  countRepetitions(count: number): void {
+    this.#received += count
+  }
+
   countCompetingAnswer(): void {
     this.#competingAnswers++
   }

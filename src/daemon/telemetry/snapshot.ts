@@ -6,6 +6,7 @@
 import type { JournalSnapshot } from '../../events/journal-file.ts'
 import type { StateName } from '../../vrrp/effect.ts'
 import type { HealthcheckSnapshot } from '../health/healthcheck-snapshot.ts'
+import type { TurnCounts } from '../turns.ts'
 import type { NoticeSnapshot } from './notice-account.ts'
 import type {
   ClockSnapshot,
@@ -254,6 +255,7 @@ export type Snapshot = SurroundingsSnapshot & {
    */
   readonly guardian: 'none' | 'armed' | 'guarded'
   readonly logRecordsLost: number
+  readonly turns: TurnCounts
   readonly config: ConfigSnapshot
   readonly routers: readonly RouterSnapshot[]
   readonly groups: readonly GroupSnapshot[]

@@ -9,6 +9,8 @@ export type MetaReader = {
   /** Returns the octets of a packet. A packet longer than the socket's size is cut. */
   bytes(packet: number): Uint8Array
   truncated(packet: number): boolean
+  /** True if the addon has noted the packet as a repetition. */
+  repeated(packet: number): boolean
   ttl(packet: number): number | undefined
   interfaceIndex(packet: number): number
   /** Returns the kernel's receive time of a packet in CLOCK_REALTIME milliseconds; 0 = none. */
@@ -35,6 +37,7 @@ export function readMeta(socket: NativeSocket, size: number): MetaReader {
       return data.subarray(start, start + view.getUint32(at(packet, META.length), true))
     },
     truncated: (packet) => (view.getUint32(at(packet, META.flags), true) & FLAG.truncated) !== 0,
+    repeated: (packet) => (view.getUint32(at(packet, META.flags), true) & FLAG.repeated) !== 0,
     ttl(packet) {
       const ttl = view.getInt32(at(packet, META.ttl), true)
       return ttl < 0 ? undefined : ttl

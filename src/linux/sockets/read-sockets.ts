@@ -5,21 +5,24 @@
  */
 import type { NativeSocket } from '../native.ts'
 
+/** A socket, or the timer of its watches. */
+type Readable = Pick<NativeSocket, 'close'>
+
 export class ReadSockets {
-  readonly #sockets = new Set<NativeSocket>()
+  readonly #sockets = new Set<Readable>()
   #onChange: (() => void) | undefined
 
-  get all(): readonly NativeSocket[] {
+  get all(): readonly Readable[] {
     return [...this.#sockets]
   }
 
-  add(socket: NativeSocket): void {
+  add(socket: Readable): void {
     this.#sockets.add(socket)
     this.#onChange?.()
   }
 
   /** Removes a socket that is about to be closed. */
-  remove(socket: NativeSocket): void {
+  remove(socket: Readable): void {
     if (this.#sockets.delete(socket)) this.#onChange?.()
   }
 

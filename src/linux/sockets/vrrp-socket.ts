@@ -20,6 +20,7 @@ import { readMeta } from './meta-record.ts'
 import { BATCH, joinLate, openReceiver, openSender, type Progress, SIZE } from './raw-socket.ts'
 import { ReadSockets } from './read-sockets.ts'
 import { clockOffset, type DrainMark, receiveTime } from './receive-time.ts'
+import { RepetitionWatch } from './repetitions.ts'
 import { addressOfSockaddr, ipSockaddr } from './sockaddr.ts'
 
 /** Messages and their destinations, in the form in which the addon sends them. */
@@ -42,7 +43,7 @@ export function openAdvertisementSocket(
     receiver = openReceiver(native, options, progress)
     const sender = openSender(native, options, progress)
     const senders = new Senders(sender, options, (ttl) => openSender(native, options, progress, ttl))
-    return new KernelAdvertisementSocket(receiver, senders, clock, { ...options, read })
+    return new KernelAdvertisementSocket(receiver, senders, clock, { ...options, native, read })
   } catch (error) {
     receiver?.close()
     return failureFrom(error, action)
@@ -127,6 +128,7 @@ class Senders {
 }
 
 type ReadingOptions = AdvertisementSocketOptions & {
+  readonly native: NativeAddon
   /** List of all sockets that the process reads. */
   readonly read: ReadSockets
 }
@@ -137,6 +139,7 @@ class KernelAdvertisementSocket implements AdvertisementSocket {
   readonly #clock: KernelClock
   readonly #options: ReadingOptions
   readonly #meta: ReturnType<typeof readMeta>
+  readonly repetitions: RepetitionWatch | undefined
   #mark: DrainMark
   #overflow = 0
   #isDraining = false
@@ -150,8 +153,10 @@ class KernelAdvertisementSocket implements AdvertisementSocket {
     this.#meta = readMeta(receiver, SIZE[options.family])
     const opened = clock.pair()
     this.#mark = { offset: clockOffset(opened), emptyAt: opened.monotonic }
+    const { interfaceIndex, native, onOverdue, read } = options
+    this.repetitions = onOverdue && new RepetitionWatch({ native, receiver, interfaceIndex, read, onOverdue })
     receiver.start(options.onReadable, (errno) => this.#failed(errno, 'poll'))
-    options.read.add(receiver)
+    read.add(receiver)
   }
 
   drain(
@@ -177,6 +182,11 @@ class KernelAdvertisementSocket implements AdvertisementSocket {
         if (count < 0) this.#failed(count, 'recvmmsg')
         for (let i = 0; i < count && !this.#isClosed; i++) {
           lost += this.#lostUntil(i)
+          // The addon has noted the packet in its watch.
+          if (meta.repeated(i)) {
+            packets++
+            continue
+          }
           const packet = this.#packetAt(i, receiveTime(meta.realtime(i), clocks, mark))
           if (packet === undefined) continue
           packets++
@@ -205,6 +215,7 @@ class KernelAdvertisementSocket implements AdvertisementSocket {
   close(): void {
     this.#isClosed = true
     this.#options.read.remove(this.#receiver)
+    this.repetitions?.close()
     this.#receiver.close()
     this.#senders.close()
   }

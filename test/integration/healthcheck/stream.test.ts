@@ -32,6 +32,12 @@ class SlowSocket implements NativeSocket {
     return 0
   }
   expectNothing(): void {}
+  watchRepeated(): void {}
+  readRepeated(): boolean {
+    return false
+  }
+  endRepeated(): void {}
+  dueRepeated(): void {}
   connect(): number {
     return EINPROGRESS
   }

@@ -52,6 +52,12 @@ function addonOnPaper(errno = 0) {
       return 0
     }
     expectNothing(): void {}
+    watchRepeated(): void {}
+    readRepeated(): boolean {
+      return false
+    }
+    endRepeated(): void {}
+    dueRepeated(): void {}
     bind(): void {}
     connect(): number {
       return 0
