@@ -8,6 +8,7 @@ const HELP = `Usage: holdfast runtimecfg COMMAND (also under the name runtimecfg
   render KUBECONFIG TEMPLATE...  execute templates with the facts of this node (--help lists the flags)
   vr-ids NAME                    print the VRIDs of a cluster (as holdfast vrid)
   node-ip show|set               find the address of the node (as holdfast node-ip)
+  -h, --help                     print this help
 `
 
 /** Runs a command of runtimecfg. `main` runs a command of holdfast and returns its exit status. */

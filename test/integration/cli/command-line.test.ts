@@ -34,12 +34,15 @@ async function run(...argv: string[]): Promise<{ status: number; stdout: string;
   return { status, stdout, stderr }
 }
 
-/** Each command has a file in src/cli/commands, with its name. */
-const COMMANDS = readdirSync(join(import.meta.dirname, '..', '..', '..', 'src', 'cli', 'commands')).map((file) =>
-  file.replace(/\.ts$/, ''),
-)
+/** Each command has a file in src/cli/commands with its name, except those of runtimecfg's file. */
+const COMMANDS = [
+  ...readdirSync(join(import.meta.dirname, '..', '..', '..', 'src', 'cli', 'commands')).map((file) =>
+    file.replace(/\.ts$/, ''),
+  ),
+  'corednsmonitor',
+]
 
-test('holdfast --help lists each command of src/cli/commands with a description, and no other command', async () => {
+test('holdfast --help lists each command with a description, and no other word', async () => {
   const { status, stdout, stderr } = await run('--help')
   expect([status, stderr]).toEqual([0, ''])
   const [, list = ''] = stdout.split('Commands:\n')
