@@ -48,7 +48,7 @@ class DnsmasqLab {
     const { cluster, node } = this.dns
     writeFileSync(join(folder, 'bus.conf'), busConfiguration(join(folder, 'bus')))
     const bus = ['dbus-daemon', '--nofork', '--print-address', `--config-file=${join(folder, 'bus.conf')}`]
-    await new LoggedProcess(cluster.lab, node, bus).line(/^unix:/, 10_000)
+    await new LoggedProcess(cluster.lab, node, bus).line(/^unix:/, 40_000)
     cluster.register({ name: 'm0', addresses: ['10.77.0.11'] })
     await cluster.apiUp()
     await this.dns.startUpstreams()
@@ -75,7 +75,7 @@ class DnsmasqLab {
       `--pid-file=${join(folder, 'pid')}`,
     ]
     this.dnsmasq = new LoggedProcess(this.dns.cluster.lab, this.dns.node, argv, this.#environment)
-    await this.dnsmasq.line(/connected to system bus/, 10_000)
+    await this.dnsmasq.line(/connected to system bus/, 40_000)
   }
 
   /** Returns the milliseconds until the name of a node has an answer. */
@@ -88,7 +88,7 @@ class DnsmasqLab {
 
 describeDns('dnsmasq in front of CoreDNS', () => {
   test('has CoreDNS as server of the cluster while CoreDNS is healthy, and answers api-int in every case', {
-    timeout: 120_000,
+    timeout: 240_000,
   }, async () => {
     const made = new DnsmasqLab()
     await made.start()
@@ -102,7 +102,7 @@ describeDns('dnsmasq in front of CoreDNS', () => {
     await dns.coredns?.exited
     // The answer to api-int does not depend on CoreDNS at any moment.
     expect(dns.dig(`api-int.${DOMAIN}`, 'A', '+time=1')).toBe('NOERROR 10.77.0.100')
-    await dns.monitor?.line(/dnsmasqTakenBack/, 10_000)
+    await dns.monitor?.line(/dnsmasqTakenBack/, 40_000)
     const from = monotonicMs()
     expect(dns.dig(`m0.${DOMAIN}`, 'A'), 'the upstream server knows no node').toBe('NXDOMAIN')
     expect(dns.dig(`api-int.${DOMAIN}`, 'A')).toBe('NOERROR 10.77.0.100')
@@ -115,7 +115,7 @@ describeDns('dnsmasq in front of CoreDNS', () => {
   })
 
   test('gets CoreDNS again after a restart of dnsmasq, and loses it when corednsmonitor ends', {
-    timeout: 120_000,
+    timeout: 240_000,
   }, async () => {
     const made = new DnsmasqLab()
     await made.start()

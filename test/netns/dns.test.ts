@@ -75,7 +75,7 @@ describeDns('CoreDNS with the Corefile of corednsmonitor', () => {
       ['NOERROR 10.77.0.100', 'NOERROR fd00:77::100', 'NOERROR fd00:77::100'],
       ['NOERROR 10.77.0.101', 'NOERROR fd00:77::101', 'NOERROR fd00:77::101'],
     ],
-  ] as const)('answers A, AAAA and ANY over UDP and TCP in %s', { timeout: 90_000 }, async (_, options, api, apps) => {
+  ] as const)('answers A, AAAA and ANY over UDP and TCP in %s', { timeout: 240_000 }, async (_, options, api, apps) => {
     const made = await started(options)
     await made.answers(`m0.${DOMAIN}`, 'A', 'NOERROR 10.77.0.11')
     expect(matrix(made, `api.${DOMAIN}`), 'api').toEqual(api)
@@ -92,7 +92,7 @@ describeDns('CoreDNS with the Corefile of corednsmonitor', () => {
   })
 
   test('asks the second upstream server after SERVFAIL of the first, and when the first is gone', {
-    timeout: 90_000,
+    timeout: 240_000,
   }, async () => {
     const made = await started(V4)
     expect(made.dig('servfail.example', 'A')).toBe('NOERROR 198.51.100.2')
@@ -117,12 +117,12 @@ describeDns('CoreDNS with the Corefile of corednsmonitor', () => {
 
 describeDns('corednsmonitor', () => {
   test('writes no Corefile while the API is silent, and keeps the one in force when all nodes are gone', {
-    timeout: 90_000,
+    timeout: 240_000,
   }, async () => {
     const made = new DnsLab(V4)
     lab = made
     made.startMonitor()
-    await made.monitor?.line(/nodes of the cluster are not known yet/, 20_000)
+    await made.monitor?.line(/nodes of the cluster are not known yet/, 60_000)
     expect(existsSync(made.corefile)).toBe(false)
     made.cluster.register({ name: 'm0', addresses: ['10.77.0.11'] })
     await made.cluster.apiUp()
@@ -130,7 +130,7 @@ describeDns('corednsmonitor', () => {
     const text = readFileSync(made.corefile, 'utf8')
     made.cluster.leave('m0')
     made.serversAre()
-    await made.monitor?.line(/no upstream DNS server/, 20_000)
+    await made.monitor?.line(/no upstream DNS server/, 60_000)
     expect(readFileSync(made.corefile, 'utf8')).toBe(text)
   })
 
@@ -201,7 +201,7 @@ describeDns('corednsmonitor', () => {
   })
 
   test('keeps a good Corefile if the template is wrong, and the permissions of the template', {
-    timeout: 90_000,
+    timeout: 240_000,
   }, async () => {
     const made = await started(V4)
     const text = readFileSync(made.corefile, 'utf8')
@@ -209,12 +209,12 @@ describeDns('corednsmonitor', () => {
     const good = readFileSync(template, 'utf8')
     writeFileSync(template, good.replace('cache 30', 'cash 30'))
     made.cluster.register({ name: 'm1', addresses: ['10.77.0.12'] })
-    await made.monitor?.line(/CoreDNS would refuse the Corefile.*\\"cash\\"/, 20_000)
+    await made.monitor?.line(/CoreDNS would refuse the Corefile.*\\"cash\\"/, 60_000)
     expect(readFileSync(made.corefile, 'utf8')).toBe(text)
     expect(statSync(made.corefile).mode & 0o777).toBe(statSync(template).mode & 0o777)
   })
 
-  test('says that another program has the port of CoreDNS', { timeout: 60_000 }, async () => {
+  test('says that another program has the port of CoreDNS', { timeout: 240_000 }, async () => {
     const made = new DnsLab(V4)
     lab = made
     const other = join(made.folder, 'other')
@@ -223,11 +223,11 @@ describeDns('corednsmonitor', () => {
     made.cluster.register({ name: 'm0', addresses: ['10.77.0.11'] })
     await made.cluster.apiUp()
     made.startMonitor()
-    await made.monitor?.line(/another program has port 53/, 30_000)
+    await made.monitor?.line(/another program has port 53/, 60_000)
   })
 
   test('with --once writes a Corefile without an API, and leaves an existing one without the nodes', {
-    timeout: 60_000,
+    timeout: 240_000,
   }, async () => {
     const made = new DnsLab(V4)
     lab = made

@@ -83,7 +83,7 @@ export class DnsLab {
   async startCoredns(): Promise<void> {
     await eventually('a Corefile', () => existsSync(this.corefile), {
       sight: () => this.monitor?.lines.slice(-5),
-      within: 20_000,
+      within: 60_000,
     })
     this.coredns = await this.#startCoredns(this.node, this.corefile)
   }
@@ -95,7 +95,7 @@ export class DnsLab {
 
   async #startCoredns(host: Host, file: string): Promise<LoggedProcess> {
     const started = new LoggedProcess(this.cluster.lab, host, [corednsProgram() ?? 'coredns', '-conf', file])
-    await started.line(/^CoreDNS-/, 20_000)
+    await started.line(/^CoreDNS-/, 60_000)
     return started
   }
 
