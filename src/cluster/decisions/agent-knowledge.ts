@@ -1,15 +1,13 @@
 /**
- * Updates the agent's knowledge after an event, and decides which log messages follow immediately. This file decides
- * which input is ignored: a node object without a usable name, and a cluster without nodes. The consequences are
- * decided in agreement.ts.
+ * Updates the agent's knowledge after an event, and decides which log messages follow immediately. Which events about
+ * nodes are ignored is decided in known-nodes.ts, the consequences in agreement.ts.
  */
 import { AGENT_LOG } from '../../log/agent-events.ts'
 import { type AgentEvent, type AgentOrder, type AgentState, type Intent, logOrder } from './agent-state.ts'
-import type { ClusterNode } from './cluster-node.ts'
 import type { Desired } from './engine/desired.ts'
 import { type Mode, peerWishes } from './engine/desired-state.ts'
 import { peerNodes } from './engine/peers.ts'
-import { readNode } from './node-object.ts'
+import { type NodeEvent, nodesAfter } from './known-nodes.ts'
 
 /** The agent's state with the current warnings about nodes (`odd`), and the orders that an event causes. */
 export type Knowledge = {
@@ -32,11 +30,9 @@ export function knownAfter(before: AgentState, event: AgentEvent): Knowledge {
 function heard(state: AgentState, event: AgentEvent): Heard {
   switch (event.kind) {
     case 'nodesListed':
-      return listed(state, event.nodes)
     case 'nodeChanged':
-      return changed(state, event.node)
     case 'nodeGone':
-      return gone(state, event.node)
+      return named(state, event)
     case 'listFailed':
       return blinded(state, 'api', `cannot read the nodes of the cluster: ${event.reason}`)
     case 'watchResumed':
@@ -110,49 +106,10 @@ function modeOf({ instances }: Desired): Mode | undefined {
   return first === undefined ? undefined : first.peers === 'multicast' ? 'multicast' : 'unicast'
 }
 
-function listed(state: AgentState, objects: readonly unknown[]): Heard {
-  const readings = objects.map((object) => readNode(object, known(state, object)))
-  const nodes = readings.flatMap(({ node }) => node ?? [])
-  // The agent runs on a node, so a list without nodes is wrong.
-  if (nodes.length === 0 && state.cluster.role !== 'bootstrap')
-    return blinded(
-      state,
-      'api',
-      `cannot read the nodes of the cluster: none of the ${objects.length} listed objects is a node`,
-    )
-  return {
-    state: { ...sees(state, 'api'), nodes },
-    orders: readings.flatMap(({ malformed }) => malformed.map(complaint)),
-  }
-}
-
-function changed(state: AgentState, object: unknown): Heard {
-  const { node, malformed } = readNode(object, known(state, object))
-  const orders = malformed.map(complaint)
-  // Before the first list, a single node would look like the whole cluster.
-  if (node === undefined || state.nodes === undefined) return { state, orders }
-  const others = state.nodes.some(({ name }) => name === node.name)
-    ? state.nodes.map((each) => (each.name === node.name ? node : each))
-    : [...state.nodes, node]
-  return { state: { ...sees(state, 'api'), nodes: others }, orders }
-}
-
-function gone(state: AgentState, object: unknown): Heard {
-  const { node, malformed } = readNode(object)
-  const nodes = state.nodes?.filter(({ name }) => name !== node?.name)
-  if (node === undefined || nodes === undefined) return { state, orders: malformed.map(complaint) }
-  if (nodes.length === 0 && state.cluster.role !== 'bootstrap')
-    return blinded(
-      state,
-      'api',
-      `cannot read the nodes of the cluster: the last node, ${node.name}, was reported as deleted`,
-    )
-  return quiet({ ...sees(state, 'api'), nodes })
-}
-
-function known({ nodes }: AgentState, object: unknown): ClusterNode | undefined {
-  const name = readNode(object).node?.name
-  return nodes?.find((each) => each.name === name)
+function named(state: AgentState, event: NodeEvent): Heard {
+  const { nodes, malformed, refused, isCurrent } = nodesAfter(state.nodes, event, state.cluster.role === 'bootstrap')
+  if (refused !== undefined) return blinded(state, 'api', `cannot read the nodes of the cluster: ${refused}`)
+  return { state: isCurrent ? { ...sees(state, 'api'), nodes } : state, orders: malformed.map(complaint) }
 }
 
 const REFUSAL = 'the engine refused the configuration; the last one stays in force'

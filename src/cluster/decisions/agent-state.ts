@@ -6,6 +6,7 @@ import type { Desired } from './engine/desired.ts'
 import type { Cluster, Machine, Mode } from './engine/desired-state.ts'
 import type { Schedule } from './engine/mode.ts'
 import type { PeerNode } from './engine/peers.ts'
+import type { NodeEvent } from './known-nodes.ts'
 
 /**
  * Time in milliseconds, of both clocks at one moment. The monotonic clock measures durations; the wall clock gives the
@@ -19,11 +20,9 @@ export type Now = { readonly monotonic: number; readonly wall: number }
  */
 export type Intent = { readonly api: boolean; readonly ingress: boolean | 'unknown' }
 
-/** Events for the agent. Every `node` is a Node object of Kubernetes, as parsed JSON that was not checked. */
+/** Events for the agent. */
 export type AgentEvent =
-  | { readonly kind: 'nodesListed'; readonly nodes: readonly unknown[] }
-  | { readonly kind: 'nodeChanged'; readonly node: unknown }
-  | { readonly kind: 'nodeGone'; readonly node: unknown }
+  | NodeEvent
   /** The list of nodes failed, or a watch ended and could not be resumed. */
   | { readonly kind: 'listFailed'; readonly reason: string }
   /** The watch of the nodes was resumed where it had ended, so the nodes are known again. */
