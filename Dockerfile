@@ -71,7 +71,8 @@ RUN setcap cap_net_admin,cap_net_raw,cap_sys_nice+p /opt/holdfast/native/prebuil
  && ln -s /opt/holdfast/bin/holdfast /opt/holdfast/bin/holdfast-healthcheck /usr/local/bin/ \
  && ln -s /opt/holdfast/bin/holdfast /usr/sbin/keepalived \
  && ln -s /opt/holdfast/bin/holdfast /usr/local/bin/dynkeepalived \
- && ln -s /opt/holdfast/bin/holdfast /usr/local/bin/runtimecfg
+ && ln -s /opt/holdfast/bin/holdfast /usr/local/bin/runtimecfg \
+ && ln -s /opt/holdfast/bin/holdfast /usr/local/bin/monitor
 # As a number: Kubernetes' runAsNonRoot asks for one.
 USER 990:990
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 CMD ["/usr/local/bin/holdfast-healthcheck"]

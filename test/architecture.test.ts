@@ -214,6 +214,8 @@ const SPEAKS_KEEPALIVED = [
   'keepalived/counts.ts',
   'keepalived/dump.ts',
   'cluster/decisions/engine/upstream-names.ts',
+  // The path of HAProxy's socket.
+  'cluster/decisions/haproxy/monitor-settings.ts',
   'notify/keepalived-arguments.ts',
   // A peer in a lab: its configuration and its log.
   'lab/daemons/frr.ts',

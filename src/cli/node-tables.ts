@@ -1,5 +1,8 @@
 /** Reads links, addresses and routes of this node from the kernel, as the choice of the node's address needs them. */
+import { messageOf } from '../base/message-of.ts'
+import type { Machine } from '../cluster/decisions/engine/desired-state.ts'
 import type { NodeView } from '../cluster/decisions/node-ip/selection.ts'
+import { machineWith } from '../cluster/runtime/machine.ts'
 import { openClock } from '../linux/clock.ts'
 import { loadNative } from '../linux/native.ts'
 import { openRequestSocket } from '../linux/netlink/socket.ts'
@@ -46,5 +49,15 @@ export function readNodeTables(): NodeTables | undefined {
     }
   } finally {
     requests.close()
+  }
+}
+
+/** Returns this machine for decisions about the cluster, or the reason why it cannot be read. */
+export function machineNow(): Machine | string {
+  try {
+    const tables = readNodeTables()
+    return tables === undefined ? 'the kernel gave no complete answer' : machineWith(tables.view)
+  } catch (error) {
+    return messageOf(error)
   }
 }

@@ -7,7 +7,7 @@ import { Command, CommanderError } from 'commander'
 import { EXIT } from '../app/exit-code.ts'
 import { VERSION_AND_COMMIT } from '../app/version.ts'
 import type { CommandResult, End, Register } from './command.ts'
-import { registerAgent } from './commands/agent.ts'
+import { registerAgent, registerMonitor } from './commands/agent.ts'
 import { registerCapture } from './commands/capture.ts'
 import { registerCheck } from './commands/check.ts'
 import { registerConfigure } from './commands/configure.ts'
@@ -34,7 +34,7 @@ const COMMANDS: readonly Register[] = [
   ...[registerStatus, registerEvents, registerExplain],
   ...[registerYield, registerReload, registerConfigure, registerStop],
   ...[registerCapture, registerDoctor, registerDemo, registerSimulate],
-  ...[registerVrid, registerNodeIp, registerRuntimecfg, registerAgent, registerCorednsMonitor],
+  ...[registerVrid, registerNodeIp, registerRuntimecfg, registerAgent, registerMonitor, registerCorednsMonitor],
   ...[registerResolvPrepender, registerSchema],
 ]
 
@@ -47,6 +47,7 @@ const OWN_FLAGS: Readonly<Record<string, (argv: readonly string[]) => Promise<Co
   dynkeepalived: agent,
   runtimecfg: async (argv) => (await import('./runtimecfg/runtimecfg.ts')).runtimecfgCommand(argv, main),
   corednsmonitor: async (argv) => (await import('./dns/monitor.ts')).corednsMonitorCommand(argv),
+  monitor: async (argv) => (await import('./monitor/monitor.ts')).monitorCommand(argv),
 }
 
 /** Commands that change nothing. Only these are suggested for a misspelt command. */

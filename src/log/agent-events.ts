@@ -4,8 +4,9 @@
  */
 import type { DNS_LOG } from './dns-events.ts'
 import { type LogEvent, logEvents } from './log-event.ts'
+import { MONITOR_EVENTS } from './monitor-events.ts'
 
-export const AGENT_LOG = logEvents<string>()({
+const AGENT_EVENTS = logEvents<string>()({
   agentStarted: {
     level: 'info',
     fields: ['role', 'cluster', 'node'],
@@ -209,6 +210,8 @@ export const AGENT_LOG = logEvents<string>()({
     means: 'The cluster wants other VIPs on its nodes than before',
   },
 })
+
+export const AGENT_LOG = { ...AGENT_EVENTS, ...MONITOR_EVENTS }
 
 type Table = typeof AGENT_LOG & typeof DNS_LOG
 export type AgentField = Table[keyof Table]['fields'][number]

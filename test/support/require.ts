@@ -103,6 +103,11 @@ export function describeDns(name: string, body: () => void, tools: readonly stri
   describeWith('REQUIRE_INTEROP', ['ip', 'dig', 'CoreDNS', ...tools], name, body)
 }
 
+/** Describes tests of HAProxy's monitor, with HAProxy and the rules of the kernel. */
+export function describeBalancer(name: string, body: () => void): void {
+  describeWith('REQUIRE_INTEROP', ['ip', 'haproxy', 'nft', 'openssl', 'curl'], name, body)
+}
+
 /**
  * Describes tests with containers of holdfast's image. `tools` are programs of this machine that the test uses in the
  * containers' network namespaces.

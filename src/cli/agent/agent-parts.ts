@@ -5,9 +5,7 @@
  */
 
 import { join } from 'node:path'
-import { messageOf } from '../../base/message-of.ts'
 import type { AgentSettings } from '../../cluster/decisions/agent-settings.ts'
-import type { Machine } from '../../cluster/decisions/engine/desired-state.ts'
 import { wantedMode } from '../../cluster/decisions/engine/mode.ts'
 import type { Vrids } from '../../cluster/decisions/engine/vrid.ts'
 import type { Account } from '../../cluster/runtime/account.ts'
@@ -16,13 +14,13 @@ import { wasStopped } from '../../cluster/runtime/bootstrap-duty.ts'
 import type { EngineClient } from '../../cluster/runtime/engine-client.ts'
 import { openKeepalivedClient } from '../../cluster/runtime/keepalived-client.ts'
 import { keepalivedEngine } from '../../cluster/runtime/keepalived-engine.ts'
-import { machineWith, textIn } from '../../cluster/runtime/machine.ts'
+import { textIn } from '../../cluster/runtime/machine.ts'
 import { rememberedPeers, rememberPeers } from '../../cluster/runtime/peer-memory.ts'
 import { rememberedIntent } from '../../cluster/runtime/status/intent-memory.ts'
 import type { StatusDuty } from '../../cluster/runtime/status/status-duty.ts'
 import { Wishes } from '../../cluster/runtime/status/wishes.ts'
 import { AGENT_LOG } from '../../log/agent-events.ts'
-import { readNodeTables } from '../node-tables.ts'
+import { machineNow } from '../node-tables.ts'
 import {
   clusterOf,
   firstMode,
@@ -105,15 +103,6 @@ function accessOf(settings: AgentSettings, log: AgentLog['log'], isStopped: bool
   return {
     engine: keepalivedEngine(handOver.file, keepalived, (desired) => keepalivedFile(settings, desired)),
     say: (word) => keepalived.send(word),
-  }
-}
-
-function machineNow(): Machine | string {
-  try {
-    const tables = readNodeTables()
-    return tables === undefined ? 'the kernel gave no complete answer' : machineWith(tables.view)
-  } catch (error) {
-    return messageOf(error)
   }
 }
 

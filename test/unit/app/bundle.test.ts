@@ -11,7 +11,7 @@ const read = (file: string) => readFileSync(join(BUNDLE, file), 'utf8')
 const files = readdirSync(BUNDLE).filter((name) => name.endsWith('.js'))
 const CLIENT = 'insecure-skip-tls-verify'
 
-test('one file has the client of the Kubernetes API, and only the agent, corednsmonitor and runtimecfg ask for it', () => {
+test('one file has the client of the Kubernetes API, and only the agent, the two monitors and runtimecfg ask for it', () => {
   const having = files.filter((file) => read(file).includes(CLIENT))
   expect(having, `files with "${CLIENT}"`).toHaveLength(1)
   const [file = ''] = having

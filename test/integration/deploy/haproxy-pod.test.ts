@@ -1,0 +1,116 @@
+/**
+ * The pod of HAProxy compared with OpenShift's: names, ports, paths and times. Its commands are those that the tests in namespaces run:
+ * the monitor accepts its arguments, and HAProxy accepts the shipped template.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Container, Pod } from 'kubernetes-types/core/v1.js'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { monitorOrder } from '../../../src/cli/monitor/monitor-flags.ts'
+import { balancerValues } from '../../../src/cluster/decisions/haproxy/backends.ts'
+import { writeHaproxyFile } from '../../../src/cluster/runtime/haproxy/haproxy-file.ts'
+import { render } from '../../../src/template/render.ts'
+import { address } from '../../../src/wire/address.ts'
+import { describeBalancer } from '../../support/require.ts'
+
+const DEPLOY = join(import.meta.dirname, '..', '..', '..', 'deploy')
+const TEMPLATE = join(DEPLOY, 'haproxy', 'haproxy.cfg.tmpl')
+const pod: Pod = parse(readFileSync(join(DEPLOY, 'static-pod', 'openshift-haproxy.yaml'), 'utf8'))
+const containerOf = (name: string): Container => {
+  const found = pod.spec?.containers.find((each) => each.name === name)
+  if (found === undefined) throw new Error(`Cannot find the container ${name}`)
+  return found
+}
+
+test('the pod has the names, times and limits of OpenShift’s pod', () => {
+  expect(pod.metadata).toMatchObject({ name: 'haproxy', deletionGracePeriodSeconds: 65 })
+  expect(pod.spec).toMatchObject({
+    hostNetwork: true,
+    priorityClassName: 'system-node-critical',
+    terminationGracePeriodSeconds: 65,
+  })
+  expect(pod.spec?.initContainers?.map(({ name }) => name)).toEqual(['verify-api-int-resolvable'])
+  expect(containerOf('haproxy').livenessProbe).toEqual({
+    httpGet: { path: '/haproxy_ready', port: 9444 },
+    initialDelaySeconds: 50,
+  })
+  const folders = ({ volumeMounts = [] }: Container) => volumeMounts.map(({ mountPath }) => mountPath)
+  expect(folders(containerOf('haproxy'))).toEqual(['/etc/haproxy', '/var/run/haproxy'])
+  expect(folders(containerOf('haproxy-monitor'))).toEqual([
+    ...['/etc/haproxy', '/var/run/haproxy', '/config', '/host', '/var/lib/kubelet', '/run/nodeip-configuration'],
+  ])
+})
+
+test('the monitor accepts its command, and finds socket and files where the pod has them', () => {
+  const [program, ...argv] = containerOf('haproxy-monitor').command ?? []
+  expect(program).toBe('monitor')
+  const order = monitorOrder(argv)
+  expect(order).toMatchObject({ do: 'run', profile: 'fast', notes: [] })
+  if (order.do !== 'run') return
+  const script = containerOf('haproxy').command?.join(' ') ?? ''
+  expect(script).toContain(`-S ${order.settings.socket},`)
+  expect(script).toContain(`-f ${order.settings.file}`)
+  expect(order.settings.listen?.port).toBe(containerOf('haproxy-monitor').livenessProbe?.httpGet?.port)
+})
+
+test('only the monitor has a capability, and only those that it needs', () => {
+  expect(containerOf('haproxy').securityContext?.capabilities).toEqual({ drop: ['ALL'] })
+  expect(containerOf('haproxy-monitor').securityContext?.capabilities).toEqual({
+    drop: ['ALL'],
+    add: ['NET_ADMIN', 'SYS_CHROOT'],
+  })
+})
+
+describeBalancer('the shipped template of haproxy.cfg', () => {
+  let folder = ''
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'hf-haproxy-'))
+  })
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  const backends = (count: number, first: string) =>
+    Array.from({ length: count }, (_, i) => ({
+      host: `master-${i}`,
+      address: address(`${first}${i + 1}`),
+      port: 6443,
+    }))
+  const ports = { apiPort: 6443, lbPort: 9445, statPort: 29_445 }
+
+  test.each([
+    [1, 'ipv4', '192.168.111.'],
+    [3, 'ipv4', '192.168.111.'],
+    [5, 'ipv4', '192.168.111.'],
+    [1, 'ipv6', 'fd2e:6f44:5dd8:c956::'],
+    [3, 'ipv6', 'fd2e:6f44:5dd8:c956::'],
+    [5, 'ipv6', 'fd2e:6f44:5dd8:c956::'],
+  ] as const)('is valid for HAProxy with %i API servers of %s', async (count, family, first) => {
+    const file = join(folder, `haproxy-${family}-${count}.cfg`)
+    const list = backends(count, first)
+    const options = { template: TEMPLATE, file, haproxy: 'haproxy', render }
+    expect(await writeHaproxyFile(options, balancerValues(list, family, ports))).toEqual({ result: 'written' })
+    const text = readFileSync(file, 'utf8')
+    for (const { host, address: at } of list) expect(text).toContain(`\n  server ${host} ${at}:6443\n`)
+    for (const port of [':::9445 v4v6', ':::9444 v4v6', ':::9454 v4v6', 'localhost:29445'])
+      expect(text).toContain(`  bind ${port}\n`)
+    expect(spawnSync('haproxy', ['-c', '-f', file]).status).toBe(0)
+    expect(await writeHaproxyFile(options, balancerValues(list, family, ports))).toEqual({ result: 'same' })
+  })
+
+  test('is refused with the line of HAProxy if a value makes it invalid, and the old file stays', async () => {
+    const file = join(folder, 'kept.cfg')
+    writeFileSync(file, 'old')
+    const template = join(folder, 'odd.tmpl')
+    writeFileSync(template, `${readFileSync(TEMPLATE, 'utf8')}\nnonsense {{ .LBConfig.LbPort }}\n`)
+    const options = { template, file, haproxy: 'haproxy', render }
+    const values = balancerValues(backends(1, '10.0.0.'), 'ipv4', ports)
+    const refused = await writeHaproxyFile(options, values)
+    expect(refused).toMatchObject({ result: 'refused', reason: expect.stringContaining("unknown keyword 'nonsense'") })
+    expect(readFileSync(file, 'utf8')).toBe('old')
+    const unchecked = await writeHaproxyFile({ ...options, haproxy: '/nowhere/haproxy' }, values)
+    expect(unchecked).toMatchObject({ result: 'unchecked', reason: expect.stringContaining('ENOENT') })
+    expect(readFileSync(file, 'utf8')).toContain('nonsense 9445')
+  })
+})

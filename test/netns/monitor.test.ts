@@ -1,0 +1,208 @@
+/**
+ * HAProxy's monitor with a real HAProxy and real rules, as a client of the VIP sees it. HAProxy is killed, reloaded, frozen, and stopped in
+ * good order. The monitor is stopped, killed, and started again. While HAProxy does not work, the VIP leads to the node's own API server.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { BalancerLab, type BalancerNode, TEMPLATE } from '../support/balancer-lab.ts'
+import { describeBalancer } from '../support/require.ts'
+
+const WITHIN = 40_000
+const REDIRECTED = 'holdfast_monitor_redirect{family="ip"} 1'
+let all: BalancerLab
+let node: BalancerNode
+
+/** Waits, and returns what the client lost after an event. Requests that have not ended yet are waited for. */
+async function lossSince(at: number, ms: number) {
+  await sleep(ms + 2_500)
+  const loss = all.loss(at, at + ms)
+  // On a busy machine the client sends less often than each 10 ms.
+  expect(loss.asked, 'requests of the client').toBeGreaterThan(ms / 500)
+  return loss
+}
+
+describeBalancer('the monitor of HAProxy', () => {
+  beforeEach(async () => {
+    all = new BalancerLab()
+    node = all.node(1)
+    await all.start()
+  })
+  afterEach(() => all.destroy())
+
+  test('a killed HAProxy costs less than a second of requests, and the rules come back with it', async () => {
+    await all.balance(node)
+    await all.startClient()
+    const killed = node.haproxy?.killFamily() ?? 0
+    const loss = await lossSince(killed, 3_000)
+    expect(loss.until, `last lost request after the kill, ms: ${JSON.stringify(loss)}`).toBeLessThan(1_000)
+    await node.redirectIs(false)
+    expect(await node.metrics()).toContain('holdfast_monitor_haproxy_usable 0')
+
+    const again = monotonicMs()
+    node.startHaproxy()
+    await node.redirectIs(true)
+    expect(await lossSince(again, 2_000)).toMatchObject({ lost: 0 })
+    await eventually('the metric of the rules', async () => (await node.metrics()).includes(REDIRECTED), {
+      sight: () => node.metrics(),
+      within: WITHIN,
+      every: 200,
+    })
+  })
+
+  test('a frozen HAProxy is left after the time limit of a check', async () => {
+    await all.balance(node)
+    await all.startClient()
+    const frozen = node.signalHaproxy('SIGSTOP')
+    await node.redirectIs(false)
+    const off = monotonicMs()
+    const loss = await lossSince(off, 1_000)
+    expect(loss.lost, 'requests lost after the rules were gone').toBe(0)
+    expect(off - frozen, 'ms until the rules were gone').toBeLessThan(10_000)
+    node.signalHaproxy('SIGCONT')
+    await node.redirectIs(true)
+  })
+
+  test('a reload for a new node breaks none of 1 000 open connections and loses no request', async () => {
+    await all.balance(node)
+    await all.startClient(1_000)
+    const before = monotonicMs()
+    all.cluster.leave('n3')
+    await eventually('a configuration without n3', () => !readFileSync(node.file, 'utf8').includes('server n3 '), {
+      sight: () => node.monitor?.lines.slice(-6),
+      within: WITHIN,
+    })
+    await node.haproxy?.line(/New worker .* forked[\s\S]*/, WITHIN)
+    expect(await lossSince(before, 5_000)).toMatchObject({ lost: 0 })
+    expect(all.broken, 'held connections that ended').toBe(0)
+    expect(await node.metrics()).toContain('holdfast_monitor_backends 2')
+  })
+
+  test('an API server that dies costs the requests that it had, and without any backend the VIP leads to the node itself', async () => {
+    await all.balance(node)
+    await all.startClient()
+    const died = all.node(2).api?.killFamily() ?? 0
+    // The server has accepted some requests that it can no longer answer.
+    const loss = await lossSince(died, 3_000)
+    expect(loss.until, `last lost request, ms: ${JSON.stringify(loss)}`).toBeLessThan(1_000)
+    expect(loss.lost, `lost requests: ${JSON.stringify(loss)}`).toBeLessThan(10)
+
+    // HAProxy has no backend, while the node's own API server still answers clients.
+    for (const each of all.nodes) all.setReady(each, false)
+    const bad = monotonicMs()
+    await node.redirectIs(false)
+    expect(await lossSince(bad, 3_000)).toMatchObject({ lost: 0 })
+    for (const each of all.nodes) all.setReady(each, true)
+    await node.redirectIs(true)
+  })
+
+  test('SIGTERM removes rules, chains and table, and loses no request when HAProxy follows', async () => {
+    await all.balance(node)
+    await all.startClient()
+    const stopped = node.monitor?.signal('SIGTERM') ?? 0
+    // timeout(1) and a shell send the signal twice.
+    node.monitor?.signal('SIGTERM')
+    expect((await node.monitor?.exited)?.code).toBe(0)
+    expect(await node.redirect()).toBe('')
+    // The pod of HAProxy waits for the monitor before it stops HAProxy.
+    await sleep(2_000)
+    node.haproxy?.signal('SIGUSR1')
+    await node.haproxy?.exited
+    expect(await lossSince(stopped, 4_000)).toMatchObject({ lost: 0 })
+  })
+
+  test('rules without a monitor end by themselves, and the next monitor adopts them if HAProxy works', async () => {
+    await all.balance(node)
+    await all.startClient()
+    node.monitor?.killFamily()
+    const next = monotonicMs()
+    node.startMonitor()
+    await node.monitor?.line(/"redirectChanged".*"installed"/, WITHIN)
+    expect(await node.redirect()).toContain('OCP_API_LB_REDIRECT')
+    expect(await lossSince(next, 1_000)).toMatchObject({ lost: 0 })
+
+    const killed = node.monitor?.killFamily() ?? 0
+    await eventually('the VIP to be confirmed no more', async () => !/elements = /.test(await node.redirect()), {
+      sight: () => node.redirect(),
+      within: 20_000,
+      every: 100,
+    })
+    expect(monotonicMs() - killed, 'ms for which rules live').toBeLessThan(20_000)
+    const dead = node.haproxy?.killFamily() ?? 0
+    expect(await lossSince(dead, 2_000)).toMatchObject({ lost: 0 })
+
+    // HAProxy is dead, so the next monitor removes the rules.
+    expect(await node.redirect()).toContain('OCP_API_LB_REDIRECT')
+    node.startMonitor()
+    await node.redirectIs(false)
+  })
+
+  test('a template that cannot be rendered, or that HAProxy refuses, leaves the configuration in force', async () => {
+    node.template = join(node.directory, 'haproxy.cfg.tmpl')
+    writeFileSync(node.template, readFileSync(TEMPLATE, 'utf8'))
+    await all.balance(node)
+    const good = readFileSync(node.file, 'utf8')
+    for (const [odd, told] of [
+      ['{{ .LBConfig.Nothing }}', /"haproxyFileRefused".*Nothing/],
+      ['nonsense 1', /"haproxyFileRefused".*unknown keyword 'nonsense'/],
+    ] as const) {
+      writeFileSync(node.template, `${readFileSync(TEMPLATE, 'utf8')}\n${odd}\n`)
+      all.cluster.register({
+        name: `extra${told.source.length}`,
+        addresses: [`10.77.0.${200 + (told.source.length % 50)}`],
+      })
+      await node.monitor?.line(told, WITHIN)
+      expect(readFileSync(node.file, 'utf8')).toBe(good)
+      expect(await node.metrics()).toContain('holdfast_monitor_configuration_refused 1')
+    }
+    await node.redirectIs(true)
+  })
+
+  test('an API that names no control plane node changes nothing', async () => {
+    await all.balance(node)
+    const good = readFileSync(node.file, 'utf8')
+    for (const name of ['n1', 'n2', 'n3'])
+      all.cluster.register({ name, addresses: ['not-an-address'], roles: ['worker'] })
+    await node.monitor?.line(/"backendsUnknown"/, WITHIN)
+    await sleep(4_000)
+    expect(readFileSync(node.file, 'utf8')).toBe(good)
+    await node.redirectIs(true)
+  })
+
+  test('a table of another program is logged and not removed, and a taken port leaves the VIP with the node', async () => {
+    const { lab } = all
+    await lab.exec(node.host, [
+      'nft',
+      'add table ip ocp_nat; add chain ip ocp_nat mine { type filter hook input priority 0; }',
+    ])
+    const taken = lab.spawn(node.host, ['node', '-e', 'require("net").createServer().listen(9445, "::")'])
+    node.startMonitor()
+    await node.monitor?.line(/"haproxyFileWritten"/, WITHIN)
+    await eventually(
+      'HAProxy to refuse the port',
+      () =>
+        node
+          .startHaproxy()
+          .line(/cannot bind socket/i, 1_500)
+          .catch(() => false),
+      {
+        sight: () => node.haproxy?.lines.slice(-3),
+        within: WITHIN,
+      },
+    )
+    await all.startClient()
+    const at = monotonicMs()
+    expect(await lossSince(at, 1_000)).toMatchObject({ lost: 0 })
+    expect(await node.redirect()).not.toContain('OCP_API_LB_REDIRECT')
+
+    taken.kill('SIGKILL')
+    node.startHaproxy()
+    await node.redirectIs(true)
+    await node.monitor?.line(/"redirectForeign".*chain mine/, WITHIN)
+    node.monitor?.signal('SIGTERM')
+    await node.monitor?.exited
+    expect(await node.redirect()).toContain('chain mine')
+    expect(await node.redirect()).not.toContain('OCP_API_LB_REDIRECT')
+  })
+})
