@@ -138,7 +138,7 @@ function set(selection: Selection, { wishes }: Question, options: NodeIpOptions)
     // The file of the primary address announces the choice, so it is the last one.
     lines = changed.map((file) => put(options.root, file))
   } catch (error) {
-    for (const { path } of changed) rmSync(nextTo(options.root, path), { force: true })
+    for (const { path } of changed) removePrepared(nextTo(options.root, path))
     const reason = messageOf(error)
     return {
       exitCode: EXIT.failure,
@@ -161,6 +161,15 @@ function prepare(root: string, { path, content }: NodeFile): void {
   writeFileSync(next, content, { mode: 0o644 })
   // The umask of this process must not hide the file from its readers.
   chmodSync(next, 0o644)
+}
+
+/** Removes a prepared file. If that fails, the error that ended the preparation is the one to report. */
+function removePrepared(next: string): void {
+  try {
+    rmSync(next, { force: true })
+  } catch {
+    // The file was never written: a part of its path is no folder, or is read-only.
+  }
 }
 
 /** Gives a prepared file its name, or removes a file without a content. Returns a text about the change. */
