@@ -152,7 +152,6 @@ const SHORT_FILES: Record<string, string> = {
   'app/version.ts': 'a reader looks for the version under this name',
   'base/message-of.ts': 'every folder imports it',
   'config/text/yaml.ts': 'the way of a YAML text, beside that of a keepalived file',
-  'daemon/ports.ts': 'the list of what the engine needs from the world',
 }
 
 /** A function with more lines than this does not fit on a screen. */

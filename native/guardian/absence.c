@@ -10,6 +10,7 @@
 #include "execute.h"
 #include "heartbeat.h"
 #include "plan.h"
+#include "restart.h"
 #include "words.h"
 
 #define DRAINS_MAX 64 /* an engine that sends without pause must not keep a deadline waiting */
@@ -57,12 +58,17 @@ static void choose_all_plans(void) {
 void handle_engine_gone(struct engine *engine) {
   if (engine->gone) return;
   const double noticed_at = clock_ms(CLOCK_MONOTONIC);
-  engine->gone = true;
-  if (engine->channel >= 0) {
+  const bool is_open = engine->channel >= 0;
+  if (is_open) {
     while (read_channel(engine, MESSAGES_PER_TURN) == READ_MORE) continue;
     (void)close(engine->channel);
     engine->channel = -1;
   }
+  /* The death of an engine that has no channel any longer is known. */
+  if (engine->waits && !is_open) return;
+  if (begin_restart(engine)) return;
+  end_restart(engine, "engine died again");
+  engine->gone = true;
   choose_all_plans();
   execute_plans(noticed_at, "engine died");
   forget_plans();
@@ -75,7 +81,7 @@ void handle_engine_gone(struct engine *engine) {
 void enforce_deadlines(struct engine *engine) {
   if (engine->gone || !is_any_overdue(now_ns())) return;
   const double noticed_at = clock_ms(CLOCK_MONOTONIC);
-  for (int turns = 0; turns < DRAINS_MAX; turns++) {
+  for (int turns = 0; turns < DRAINS_MAX && engine->channel >= 0; turns++) {
     const enum reading reading = read_channel(engine, MESSAGES_PER_TURN);
     if (reading == READ_CLOSED) return handle_engine_gone(engine);
     if (reading == READ_EMPTY) break;

@@ -11,7 +11,7 @@
 
 #include "engine.h"
 
-/* Executes all plans, once. Closes the channel. */
+/* Executes all plans, once, unless the addresses wait for the next engine. Closes the channel. */
 void handle_engine_gone(struct engine *engine);
 
 /* Executes the plans whose deadline has passed. Requires shared memory. */

@@ -13,6 +13,7 @@
 #include "manager.h"
 #include "message.h"
 #include "plan.h"
+#include "restart.h"
 
 #define COMPLAINTS_PER_S 10
 
@@ -25,6 +26,7 @@ static const char *handle_short_message(struct engine *engine, const unsigned ch
   if (bytes[1] == KIND_LOG) set_log_format((enum log_format)u16_at(bytes + 2));
   if (bytes[1] == KIND_REMOVE) remove_plan(u16_at(bytes + 2));
   if (bytes[1] == KIND_READY) engine->ready = true;
+  if (bytes[1] == KIND_SETTLED) engine->settled = true;
   return NULL;
 }
 
@@ -38,6 +40,8 @@ const char *handle_message(struct engine *engine, const unsigned char *bytes, si
     case KIND_CLOCK:
     case KIND_FORGET:
       return pass_on_order(bytes, size);
+    case KIND_SNAPSHOT:
+      return store_snapshot(bytes, size);
     case KIND_NOTIFY:
       if (size == HEADER_SIZE || size - HEADER_SIZE > NOTIFY_MAX) return "its text is empty or too long";
       notify_manager(bytes + HEADER_SIZE, size - HEADER_SIZE);
@@ -46,6 +50,7 @@ const char *handle_message(struct engine *engine, const unsigned char *bytes, si
     case KIND_LOOK:
     case KIND_READY:
     case KIND_LOG:
+    case KIND_SETTLED:
       return handle_short_message(engine, bytes, size);
     default:
       return "its kind is unknown";

@@ -16,6 +16,10 @@ struct engine {
   bool ready; /* signal handlers are in place (KIND_READY) */
   uint64_t held; /* signals that wait until the engine is ready, one bit each */
   uint64_t hold_until; /* ns; 0 = nothing is held */
+  bool waits; /* the addresses of a dead engine wait for the next engine to adopt them (restart.h) */
+  bool stopping; /* a signal has ordered the engine to stop; the engine may have died before it received the signal */
+  bool settled; /* the engine has adopted what it adopts (KIND_SETTLED) */
+  uint64_t died_at; /* ns; time of the death after which the addresses wait */
 };
 
 #endif

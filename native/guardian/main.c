@@ -10,6 +10,7 @@
  *   words       memory shared with the engine          heartbeat   signs of life of both sides
  *   absence     decides when plans are executed        log, log-text, now
  *   execute, netlink, packet   execute them            renew       renews lifetimes
+ *   restart     starts the engine again after a crash
  *   clock/      a second thread, which sends frames at their times; clock/thread.h begins its list
  */
 #define _GNU_SOURCE
@@ -34,12 +35,14 @@
 #include "options.h"
 #include "process.h"
 #include "renew.h"
+#include "restart.h"
 #include "signals.h"
 #include "words.h"
 
 /* Returns the time of the next duty that no event announces; UINT64_MAX = never. */
 static uint64_t wake_up_at(const struct engine *engine, uint64_t now) {
   uint64_t duty = words != NULL && !engine->gone ? next_duty_at(now) : UINT64_MAX;
+  if (restart_ends_at(engine) < duty) duty = restart_ends_at(engine);
   if (duty != UINT64_MAX && next_feed_at(now) < duty) duty = next_feed_at(now);
   return engine->held != 0 && engine->hold_until < duty ? engine->hold_until : duty;
 }
@@ -68,7 +71,7 @@ static bool turn(struct engine *engine, int signals) {
   enum { PROCESS, CHANNEL, SIGNALS, CLOCK, SLOTS };
   struct pollfd watched[SLOTS];
   memset(watched, 0, sizeof watched);
-  watched[PROCESS].fd = engine->gone ? -1 : engine->pidfd;
+  watched[PROCESS].fd = engine->gone || engine->channel < 0 ? -1 : engine->pidfd;
   watched[CHANNEL].fd = engine->channel;
   watched[SIGNALS].fd = signals;
   watched[CLOCK].fd = executor_wake_fd;
@@ -84,6 +87,7 @@ static bool turn(struct engine *engine, int signals) {
       read_channel(engine, MESSAGES_PER_TURN) == READ_CLOSED)
     handle_engine_gone(engine);
   if (watched[SIGNALS].revents != 0) handle_signals(signals, engine);
+  follow_restart(engine);
   release_held_signals(engine);
   report_ready(engine);
   if (guards && !engine->gone) do_duties(engine);
@@ -145,7 +149,7 @@ int main(int count, char **arguments) {
     return EXIT_NOT_STARTED;
   }
   raise_priority(&options);
-  while (engine.pid != 0) {
+  while (engine.pid != 0 || restart_engine(&options, &before, &engine)) {
     if (turn(&engine, signals)) continue;
     log_message(LOG_ERROR, "engineNotWatched", "cannot wait for the engine", "poll", errno);
     return EXIT_FAILURE;

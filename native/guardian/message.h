@@ -19,7 +19,11 @@
  *                     8 = clock: an order, the frames that the clock thread sends once a period. `unit` is the number
  *                     of a slot (guardian-words.h), `requests` the number of records.
  *                     9 = forget: forgets the order of the slot `unit`.
- *                     Nothing follows the header of 2, 4, 6, 7 and 9
+ *                     13 = snapshot: what the next engine needs to adopt the addresses after a crash. `requests` is
+ *                     the number of slots. Only a header = the engine must not be started again after its end
+ *                     14 = settled: the engine has adopted what it adopts. Plans of the engine before it that it has not
+ *                     replaced are executed
+ *                     Nothing follows the header of 2, 4, 6, 7, 9 and 14
  *   @2  u16 unit
  *   @4  u32 requests
  *   @8  u32 packets
@@ -50,6 +54,9 @@
  * packet
  *   has 1.
  *
+ *   Kind 13, after the header (`unit` and `packets` are 0), per slot: @0 u32 number of the slot; @4 u32 generation of its
+ *   word. Then text of the engine, which the guardian does not read.
+ *
  * The guardian sets the sequence numbers, NLM_F_REQUEST and NLM_F_ACK. It logs and ignores a message that breaks these
  * rules; the unit keeps the plan that it had. New kinds extend this format; `format` changes if an offset does.
  */
@@ -61,6 +68,7 @@
 #include <string.h>
 
 #define CHANNEL_VARIABLE "HOLDFAST_GUARDIAN_FD"
+#define SNAPSHOT_VARIABLE "HOLDFAST_GUARDIAN_SNAPSHOT"
 
 #define FORMAT 1
 #define KIND_STORE 1
@@ -72,6 +80,8 @@
 #define KIND_LOG 7
 #define KIND_CLOCK 8
 #define KIND_FORGET 9
+#define KIND_SNAPSHOT 13
+#define KIND_SETTLED 14
 #define HEADER_SIZE 12u
 #define GUARD_SIZE 28u
 #define PACKET_SIZE 44u

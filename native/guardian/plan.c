@@ -98,6 +98,7 @@ const char *store_plan(const unsigned char *bytes, size_t size) {
   plan->grace = guarded ? u32_at(bytes + 24) * NS_PER_MS : 0;
   plan->period = guarded ? u32_at(bytes + 16) * NS_PER_MS : 0;
   plan->renew_at = renewals == 0 ? 0 : first_renewal(plans.of_unit[unit], plan->period);
+  plan->inherited = false;
   plan->overtaken = false;
   plan->part = SKIP;
   plan->body = body;

@@ -25,6 +25,7 @@ struct plan {
   uint64_t grace; /* ns, as every time below */
   uint64_t period;
   uint64_t renew_at; /* 0 = no renewal is due */
+  bool inherited; /* made by an engine that has died; the next engine has not replaced it */
   bool overtaken; /* executed while the clock thread may have sent frames; its packets are sent once more */
   enum { SKIP, ADDRESSES_ONLY, EVERYTHING } part; /* the part that is being executed */
   size_t body; /* offset of the first request */

@@ -23,6 +23,7 @@
 #include "log.h"
 #include "message.h"
 #include "netlink.h"
+#include "restart.h"
 #include "words.h"
 
 #ifndef SYS_pidfd_open
@@ -111,6 +112,7 @@ static const char *become_engine(const struct options *options, const sigset_t *
   if (!pass_descriptor(channel, CHANNEL_VARIABLE)) return "setup";
   if (words_fd >= 0 && !pass_descriptor(words_fd, WORDS_VARIABLE)) return "setup";
   if (clock_runs && !pass_clock_descriptors()) return "setup";
+  if (snapshot_fd >= 0 && !pass_descriptor(snapshot_fd, SNAPSHOT_VARIABLE)) return "setup";
   if (!options->core) forbid_core_dump();
   if (options->realtime > 0)
     set_realtime(options->realtime, "no real-time priority for the engine, continuing without it");
@@ -183,6 +185,7 @@ bool start_engine(const struct options *options, const sigset_t *mask, struct en
   }
   engine->pid = pid;
   engine->channel = channel[0];
+  if (engine->pidfd >= 0) (void)close(engine->pidfd);
   engine->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
   if (engine->pidfd >= 0) (void)fcntl(engine->pidfd, F_SETFD, FD_CLOEXEC);
   return true;

@@ -10,6 +10,7 @@
 #include "now.h"
 #include "log.h"
 #include "process.h"
+#include "restart.h"
 
 #define HOLD_MS 60000 /* for an engine that never becomes ready; a node that boots may need that long to start one */
 
@@ -27,7 +28,11 @@ static void forward_signal(const struct engine *engine, int number) {
 }
 
 static void forward_or_hold(struct engine *engine, int number) {
-  if (engine->pid <= 0) return;
+  if (number == SIGTERM || number == SIGINT) {
+    engine->stopping = true;
+    end_restart(engine, "stopped before the engine has returned");
+  }
+  if (engine->pid <= 0 && !engine->waits) return;
   if (number == SIGTERM || number == SIGINT || engine->ready) return forward_signal(engine, number);
   engine->held |= UINT64_C(1) << number;
   if (engine->hold_until == 0) engine->hold_until = now_ns() + HOLD_MS * NS_PER_MS;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "message.h"
 
 struct guardian_words *words;
 int words_fd = -1;
@@ -30,6 +31,7 @@ void share_words(void) {
   static const char complaint[] = "no shared memory with the engine, continuing without deadlines";
   (void)unsetenv(WORDS_VARIABLE);
   (void)unsetenv(CLOCK_VARIABLE);
+  (void)unsetenv(SNAPSHOT_VARIABLE);
   words_fd = (int)syscall(SYS_memfd_create, "holdfast-words", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (words_fd < 0) return log_message(LOG_WARN, "noSharedMemory", complaint, "memfd_create", errno);
   const char *failed;

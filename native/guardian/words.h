@@ -17,7 +17,7 @@ extern struct guardian_words *words;
 /* Descriptor of the memory, for the engine; -1 without it. */
 extern int words_fd;
 
-/* Makes the memory. Removes what the environment says about another guardian's memory and clock. */
+/* Makes the memory. Removes what the environment says about another guardian's memory, clock and snapshot. */
 void share_words(void);
 
 /* The functions below require a guarded plan, except is_armed(). */

@@ -6,7 +6,7 @@
 import type { Socket } from 'node:net'
 import { LedgerFile } from '../daemon/addresses/ledger-file.ts'
 import type { Daemon } from '../daemon/daemon.ts'
-import type { SurroundingsSnapshot } from '../daemon/telemetry/snapshot.ts'
+import type { ConfigSnapshot, SurroundingsSnapshot } from '../daemon/telemetry/snapshot.ts'
 import { WatchedAddressFiles } from '../files/address-file.ts'
 import type { ControlPeer } from '../files/private-socket.ts'
 import { CompatibilityLayer } from '../keepalived/compatibility-layer.ts'
@@ -23,6 +23,7 @@ import { Departure } from './departure.ts'
 import { schedulingHere } from './machine/scheduling.ts'
 import { ServiceManager } from './service-manager.ts'
 import type { Start, StartOrder } from './start.ts'
+import { VERSION } from './version.ts'
 import type { Workers } from './worker-thread.ts'
 
 /** Milliseconds between two checks of the worker thread if no guardian wakes the engine. */
@@ -120,11 +121,19 @@ function engineOf(
     wakeUp: timer?.wakeUp,
     sockets: openSockets(native, clock, raw, read),
     configuration: () => account.snapshot(),
+    identity: () => identityOf(account.snapshot()),
     surroundings: () => surroundings.snapshot(),
     onBeat: () => worker.glance(),
     onGuardianLost: () => departure.fail('guardian lost'),
   })
 }
+
+/**
+ * Returns version, file and hash of the configuration in force; `undefined` if a new process would not read the same
+ * configuration from the file.
+ */
+const identityOf = ({ file, hash, managed, stoppedAt }: ConfigSnapshot): string | undefined =>
+  file === null || hash === null || managed !== null || stoppedAt !== null ? undefined : `${VERSION} ${hash} ${file}`
 
 const sourceOf = ({ isStopped: stopped, memory, parsed }: Start, { file, recorder }: StartOrder) => ({
   ...{ file, imported: parsed.imported, stopped },

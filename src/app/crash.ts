@@ -1,7 +1,8 @@
 /**
  * The end of an engine that has a bug. This file decides that first the guardian is released, so that it removes the
  * addresses. Then the error is written to standard error, without waiting for a slow reader. The event journal comes
- * last, because a disk may hang. The process is ended by the caller.
+ * last, because a disk may hang. The process is ended by the caller. A guardian that starts the engine again kills this
+ * process as soon as it is released, so it is released last. If the disk hangs, the lease of the clock ends.
  */
 import { constants, openSync, writeSync } from 'node:fs'
 import { Socket } from 'node:net'
@@ -11,15 +12,20 @@ import { EXIT } from './exit-code.ts'
 const STDERR = 2
 
 /**
- * Resolves with the exit status at the first uncaught exception or rejection; never without one. `remember` is called
- * last, and its errors are ignored.
+ * Resolves with the exit status at the first uncaught exception or rejection; never without one. The errors of
+ * `remember` are ignored. `isRestarted` tells whether the guardian starts the engine again.
  */
-export function untilCrashed(release: () => void, remember: (error: unknown) => void = () => {}): Promise<number> {
+export function untilCrashed(
+  release: () => void,
+  remember: (error: unknown) => void = () => {},
+  isRestarted: () => boolean = () => false,
+): Promise<number> {
   return new Promise((resolve) => {
     process.once('uncaughtException', (error) => {
       // Later exceptions add no information, and must not end the process before the first exception is written.
       process.on('uncaughtException', () => {})
-      release()
+      const isReleasedLast = isRestarted()
+      if (!isReleasedLast) release()
       resolve(EXIT.failure)
       tell(`holdfast: stopping because of a bug: ${inspect(error)}\n`)
       try {
@@ -27,6 +33,7 @@ export function untilCrashed(release: () => void, remember: (error: unknown) => 
       } catch {
         // The defect may be in `remember` itself, so its errors are ignored.
       }
+      if (isReleasedLast) release()
     })
   })
 }

@@ -10,6 +10,7 @@ import { inheritClock } from '../linux/guardian/clock.ts'
 import { type Guardian, openGuardian } from '../linux/guardian/guardian.ts'
 import type { GuardianFault } from '../linux/guardian/guardian-channel.ts'
 import { openGuardianWords } from '../linux/guardian/guardian-words.ts'
+import { readInheritance } from '../linux/guardian/restart.ts'
 import { loadNative, type NativeAddon } from '../linux/native.ts'
 import { LIMITS } from '../linux/sockets/raw-socket-backend.ts'
 import { LOG } from '../log/log.ts'
@@ -41,6 +42,7 @@ export async function runCommand(file: string, options: RunOptions): Promise<num
         tapes.writeNow()
       }
     },
+    () => guardian.restart?.isKept === true,
   )
   try {
     return await Promise.race([
@@ -69,16 +71,18 @@ async function stages(order: StartOrder): Promise<number> {
 /** Takes the guardian's descriptors from the environment, because no child process may inherit them. */
 function inherit(native: NativeAddon, recorder: Recorder): { guardian: Guardian; hasManager: boolean } {
   const { HOLDFAST_GUARDIAN_FD: channel, HOLDFAST_GUARDIAN_WORDS: memory, HOLDFAST_GUARDIAN_CLOCK: clock } = process.env
+  const inherited = readInheritance(process.env.HOLDFAST_GUARDIAN_SNAPSHOT)
   // The guardian sets this variable if a service manager reads its messages.
   const hasManager = process.env.HOLDFAST_SERVICE_MANAGER !== undefined
   delete process.env.HOLDFAST_GUARDIAN_FD
   delete process.env.HOLDFAST_GUARDIAN_WORDS
   delete process.env.HOLDFAST_GUARDIAN_CLOCK
+  delete process.env.HOLDFAST_GUARDIAN_SNAPSHOT
   delete process.env.HOLDFAST_SERVICE_MANAGER
   const onFault = ({ event, message, ...fields }: GuardianFault) => recorder.log(LOG[event], message, fields)
   const words = openGuardianWords(native, memory, onFault)
   return {
-    guardian: openGuardian(kept(native, channel), onFault, words, native, inheritClock(native, clock)),
+    guardian: openGuardian(kept(native, channel), onFault, words, native, inheritClock(native, clock), inherited),
     hasManager,
   }
 }

@@ -250,6 +250,12 @@ export const configSchema = section(
         'on: the guardian repeats the advertisements of an Active while the engine proves every 1.2s that it works; ' +
           'off: the engine sends each advertisement',
       ),
+    onCrash: oneOf('restart', 'release')
+      .default('release')
+      .describe(
+        'restart: the guardian starts an engine that crashed again, and the addresses stay (needs lease: on); ' +
+          'release: the guardian removes the addresses',
+      ),
     io: oneOf('addon', 'raw-socket')
       .default('addon')
       .describe('Library that sends and receives packets: the native addon, or the npm package raw-socket'),

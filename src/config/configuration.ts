@@ -6,7 +6,7 @@
 import type { z } from 'zod'
 import { advice } from './advice/advice.ts'
 import type { Placed } from './advice/contradiction.ts'
-import { crossCheck, listenProblems } from './advice/cross-check.ts'
+import { crashProblems, crossCheck, listenProblems } from './advice/cross-check.ts'
 import { type CheckSections, healthcheckProblems } from './advice/healthcheck-problem.ts'
 import { groupProblems, type PlacedGroup } from './advice/sync-group.ts'
 import { tooManyRouters } from './advice/vrid-space.ts'
@@ -77,7 +77,10 @@ export function configFrom({ value, locate, problems: syntax, wellFormed }: Read
   const problems = [
     ...syntax,
     ...(parsed.success
-      ? listenProblems(parsed.data.api.listen, parsed.data.api.public, locate)
+      ? [
+          ...listenProblems(parsed.data.api.listen, parsed.data.api.public, locate),
+          ...crashProblems(parsed.data, locate),
+        ]
       : schemaProblems(parsed.error.issues, value, locate)),
     ...crossCheck(routers, locate),
     ...(parsed.success && parsed.data.virtualRouters.length === 0 && !syntax.some(isError)

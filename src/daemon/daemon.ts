@@ -9,16 +9,16 @@ import { addressFilesIn } from '../config/holding.ts'
 import type { NamedAddress } from '../config/named-address.ts'
 import type { NodeView } from '../config/node-view.ts'
 import { nowhere, type Problem, problemAt } from '../config/problem.ts'
-import { type ResolvedRouter, resolveRouters } from '../config/resolve.ts'
+import { resolveRouters } from '../config/resolve.ts'
 import { unknownRouter } from '../config/text/spelling.ts'
 import { LOG } from '../log/log.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import { ColdStart } from './cold-start.ts'
 import { type DaemonOptions, type DaemonPorts, Engine, type EngineContext } from './engine.ts'
+import { startFirstRouters } from './first-routers.ts'
 import type { NetworkEvent } from './ports.ts'
 import { applyReload, type HandOver, handOverFields, planReload, type ReloadReport } from './reload.ts'
 import { endYield, yieldAddresses } from './router/operator-yield.ts'
-import { postEvent } from './router/post-event.ts'
 import type { EngineReport, ReportPart } from './telemetry/report.ts'
 import type { RouterSummary, Snapshot } from './telemetry/snapshot.ts'
 
@@ -62,39 +62,19 @@ export class Daemon {
    * Active, or in fault with a reason.
    */
   start(): void {
-    const { clock, cold, guardian, network } = this.#ports
-    const { guardianWatch, health, notices, placement, registry, stale, turns, view } = this.#engine
+    const { clock, guardian, network } = this.#ports
+    const { guardianWatch, health, notices, turns, view } = this.#engine
     view.load(network)
     this.#followFiles()
-    const hasSwept = stale.sweep(this.#config)
-    const resolved = this.#firstResolution(hasSwept)
-    const now = clock.now()
-    health.setChecks(this.#config, now)
-    notices.configure(this.#config)
-    for (const each of resolved) registry.add(each, now)
-    registry.regroup(this.#config.syncGroups, now)
-    placement.refresh(registry.routers, now, resolved)
-    if (cold === true) for (const router of registry.all) this.#coldStart.hold(router)
-    for (const router of registry.all) postEvent(router, { kind: 'startup' }, now)
+    const first = startFirstRouters(this.#engine, this.#ports, this.#config, this.#coldStart)
     network.watch((event) => this.#onNetworkEvent(event))
     guardian.clock?.listen(turns.serveCover)
     turns.end(clock.now())
+    first.settle(clock.now())
     health.start()
     notices.prepare()
     // If the guardian is lost, the daemon stops. Afterwards start() must not start anything.
     guardianWatch.start()
-  }
-
-  /**
-   * Returns the routers with the interfaces and source addresses that the check of the configuration found. Finds them
-   * again in two cases. The sweep may have removed an address that was chosen as a source, and an address file may have
-   * changed.
-   */
-  #firstResolution(hasSwept: boolean): readonly ResolvedRouter[] {
-    const { files, resolution } = this.#engine
-    const { resolved } = this.#ports
-    const isCurrent = !hasSwept && files.named.size === 0
-    return resolved !== undefined && isCurrent ? resolved : resolution.resolve()
   }
 
   /** Ends the delay of preemption, because the process has loaded and compiled the code that a start needs. */
@@ -108,10 +88,13 @@ export class Daemon {
 
   /** Stops all routers through Leaving. Resolves when no router answers for an address and no program runs. */
   stop(): Promise<void> {
-    const { health, notices, registry, turns } = this.#engine
+    const { health, notices, registry, restart, turns } = this.#engine
     const now = turns.begin('request')
     const stopped = new Promise<void>((resolve) => this.#stopped.push(resolve))
     this.#stopping = true
+    // An orderly end is no crash, whatever its exit status is.
+    restart.changed()
+    restart.settle()
     // One event stops all members of a sync group, which leave together.
     for (const group of registry.groups) group.shutDown(now)
     turns.markChanged()
@@ -185,6 +168,7 @@ export class Daemon {
         ? endYield(group.members, group.name, now)
         : yieldAddresses(group.members, plus(now, forMillis), now, recorder.chronicle)
     if (reason !== undefined) return refuse(reason)
+    this.#engine.restart.changed()
     const does =
       forMillis === 0
         ? 'an operator ended its yield period'
@@ -240,6 +224,7 @@ export class Daemon {
     runner.run(now)
     leftovers.take(dropped, now)
     turns.markChanged()
+    engine.restart.changed()
     turns.end(now)
     health.reload(diff.checksChanged)
     notices.prepare()

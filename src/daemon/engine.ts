@@ -20,6 +20,7 @@ import { EffectRunner } from './effect-runner.ts'
 import { AbsenceWatch } from './guard/absence-watch.ts'
 import { ClockDuty } from './guard/clock-duty.ts'
 import { GuardianWatch } from './guard/guardian-watch.ts'
+import { RestartKeeper } from './guard/restart-keeper.ts'
 import { CheckBoard } from './health/check-board.ts'
 import { HealthWatch } from './health/health-watch.ts'
 import { Trackers } from './health/trackers.ts'
@@ -82,6 +83,11 @@ export type DaemonPorts = {
    * start() resolves them.
    */
   readonly resolved?: readonly ResolvedRouter[] | undefined
+  /**
+   * Returns version, file and hash of the configuration in force; `undefined`: a new process would not find the same
+   * configuration. Absent: the engine is never started again without a move of its addresses.
+   */
+  readonly identity?: () => string | undefined
   /** Makes the timer that wakes the engine for its alarm; absent: `schedule` makes it. */
   readonly wakeUp?: MakeWakeUp | undefined
 }
@@ -128,11 +134,12 @@ export class Engine {
   readonly guardianWatch: GuardianWatch
   readonly clocks: ClockDuty
   readonly watches: WatchDuty
+  readonly restart: RestartKeeper
   readonly status: EngineStatus
 
   constructor(ports: DaemonPorts, options: DaemonOptions, context: EngineContext) {
     const { addressMemory: memory = NO_MEMORY, checks, clock, guardian, network, recorder, sockets } = ports
-    const { random = Math.random, schedule = onTheEventLoop, wakeUp = wakeUpBy(schedule) } = ports
+    const { identity, random = Math.random, schedule = onTheEventLoop, wakeUp = wakeUpBy(schedule) } = ports
     const { drainBeforeExpire } = options
     const onIdle = (now: Millis) => context.onIdle(now)
     this.turns = new TurnLoop({ clock, network, wakeUp, recorder, drainBeforeExpire, onIdle }, this)
@@ -162,7 +169,8 @@ export class Engine {
     const { registry } = this
     const trackers = new Trackers(view, board)
     this.placement = new Placement({ resolution, segments, view, ledger, trackers, recorder })
-    this.health = new HealthWatch({ checks, board, trackers, registry, recorder, schedule, turns })
+    const onChanged = () => this.restart.changed()
+    this.health = new HealthWatch({ checks, board, trackers, registry, recorder, schedule, turns, onChanged })
     this.stale = new StaleAddresses({ view, registry, memory, ledger, recorder, writer })
     this.leftovers = new Leftovers({ recorder, view, registry, writer })
     const { leftovers, placement, stale } = this
@@ -182,13 +190,12 @@ export class Engine {
     })
     const isOn = () => context.config.lease === 'on'
     const routers = () => registry.all
-    this.clocks = new ClockDuty({ guardian, routers, runner, isOn })
+    this.restart = new RestartKeeper({ port: guardian.restart, board, registry, config, isStopping, identity })
+    this.clocks = new ClockDuty({ guardian, routers, runner, isOn, onChanged })
     this.watches = new WatchDuty({ routers, isOn })
     const { lateness } = turns
-    const turnCounts = () => turns.counts
-    const { clocks, watches } = this
-    const parts = { clocks, watches, registry, segments, board, notices }
-    this.status = new EngineStatus({ ...parts, ports, lateness, takeovers, turnCounts })
+    const parts = { clocks: this.clocks, watches: this.watches, registry, segments, board, notices }
+    this.status = new EngineStatus({ ...parts, ports, lateness, takeovers, turnCounts: () => turns.counts })
   }
 }
 

@@ -192,7 +192,7 @@ export class Placement {
       this.#tellMove(router, left, link.name, source)
     }
     // Another program may have installed a VIP while the router had no interface and could not see the VIP.
-    if (!router.answers) router.duty.restore(now)
+    if (!router.answers && !router.awaitsAdoption) router.duty.restore(now)
   }
 
   #tellMove({ following, spec, title }: Router, from: string, to: string, self: Address): void {

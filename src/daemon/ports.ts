@@ -6,5 +6,6 @@
 export type * from './ports/clock.ts'
 export type * from './ports/guardian.ts'
 export type * from './ports/network.ts'
+export type * from './ports/restart.ts'
 export type * from './ports/sockets.ts'
 export type * from './ports/worker.ts'

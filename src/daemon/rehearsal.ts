@@ -139,7 +139,7 @@ class Stage {
     const takeovers = takeoverTimes({ now: () => this.#now })
     const gapNews = new GapNews(recorder.chronicle)
     const context = {
-      ...{ group, guardian, slot: 0, runner: this.#runner, recorder, takeovers, gapNews },
+      ...{ group, guardian, awaitsAdoption: false, slot: 0, runner: this.#runner, recorder, takeovers, gapNews },
       onTransition: () => {},
       onAskChecks: () => {},
     }

@@ -13,6 +13,7 @@ import type { EffectRunner } from './effect-runner.ts'
 import type { AbsenceWatch } from './guard/absence-watch.ts'
 import type { ClockDuty } from './guard/clock-duty.ts'
 import type { GuardianWatch } from './guard/guardian-watch.ts'
+import type { RestartKeeper } from './guard/restart-keeper.ts'
 import type { HealthWatch } from './health/health-watch.ts'
 import { READ_BATCHES } from './lan/reception.ts'
 import type { Segments } from './lan/segments.ts'
@@ -55,6 +56,7 @@ export type TurnParts = {
   readonly guardianWatch: GuardianWatch
   readonly clocks: ClockDuty
   readonly watches: WatchDuty
+  readonly restart: RestartKeeper
 }
 
 export class TurnLoop implements Turns {
@@ -104,6 +106,7 @@ export class TurnLoop implements Turns {
     this.#setAlarm()
     // The proof includes that no alarm is overdue.
     if (!clocks.prove(now)) this.#setAlarm()
+    this.#parts.restart.settle()
   }
 
   #setAlarm(): void {

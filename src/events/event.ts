@@ -38,6 +38,9 @@ const started = event('started', {
   guardian: z.boolean(),
 })
 
+/** Restart of the engine by its guardian after a crash. The addresses of `routers` have stayed on this node. */
+const engineRestarted = event('engineRestarted', { routers: z.array(router), tookMs: z.number(), restarts: z.int() })
+
 /** End of the previous run, according to its journal. */
 const earlierLife = event('earlierLife', {
   ended: z.enum(['cleanly', 'abruptly']),
@@ -235,6 +238,7 @@ const journalGap = event('journalGap', { lost: z.int().positive(), why: z.string
 
 export const eventSchema = z.discriminatedUnion('kind', [
   started,
+  engineRestarted,
   earlierLife,
   stopOrdered,
   stopped,

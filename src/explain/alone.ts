@@ -11,6 +11,8 @@ import { chainOf, type Entry, isKind, nodeAt, type Timeline } from './timeline.t
 
 /** Number of advertisement intervals after a takeover in which late packets of the previous Active may still arrive. */
 const SETTLED = 5
+/** Milliseconds between a crash and the last event of the engine's restart after it. */
+const RESTART_MS = 10_000
 
 export function singleEvent(timeline: Timeline, entry: Entry): readonly Incident[] {
   const cause = causeOf(timeline, entry)
@@ -44,9 +46,12 @@ function causeOf(timeline: Timeline, entry: Entry): Cause | undefined {
     case 'guardianLost':
       return 'guardianLost'
     case 'crashed':
-      return 'died'
+      return restartAfter(entry) === undefined ? 'died' : undefined
+    case 'engineRestarted':
+      return event.routers.length > 0 ? 'engineRestarted' : undefined
     case 'earlierLife':
       // A crash that the crashed run itself recorded is reported at that event.
+      if (restartAfter(entry) !== undefined) return undefined
       return event.ended === 'abruptly' && entry.node.byNumber.get(event.lastSeq)?.event.kind !== 'crashed'
         ? 'died'
         : undefined
@@ -60,6 +65,14 @@ function causeOf(timeline: Timeline, entry: Entry): Cause | undefined {
     default:
       return undefined
   }
+}
+
+/** Returns the restart that reports the same crash. The new engine records it before it reads the journal of the old one. */
+function restartAfter({ at, node }: Entry): Entry | undefined {
+  return node.entries.find(
+    (other) =>
+      isKind(other, 'engineRestarted') && other.event.routers.length > 0 && Math.abs(other.at - at) <= RESTART_MS,
+  )
 }
 
 function ofChangedFault(entry: Entry): Cause | undefined {

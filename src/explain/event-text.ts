@@ -13,6 +13,8 @@ export function eventText(event: JournalEvent, nameOf: NameOf): string {
   switch (event.kind) {
     case 'started':
       return `holdfast ${event.version} starts (pid ${event.pid})`
+    case 'engineRestarted':
+      return `engine crashed and was restarted by its guardian within ${time(event.tookMs)}${event.routers.length === 0 ? '' : `; ${event.routers.join(', ')} kept the addresses`}`
     case 'earlierLife':
       return event.ended === 'cleanly'
         ? 'previous run ended cleanly'

@@ -202,6 +202,10 @@ const WHY: Readonly<Record<Cause, (moved: Moved) => string>> = {
   reloaded: ({ from, at = from }) => `a reload changed the configuration on ${at}`,
   preempted: ({ to }) => `${to} has the higher priority`,
   fault: ({ from }) => `${from} was in fault`,
+  engineRestarted: ({ from, at = from, event }) =>
+    event?.kind === 'engineRestarted'
+      ? `the engine of ${at} crashed and was restarted by its guardian after ${event.tookMs} ms; the addresses stayed`
+      : `the engine of ${at} crashed and was restarted by its guardian`,
   guardianLost: ({ from }) => `${from} lost its guardian and stopped`,
   duplicateHolder: ({ from }) => `another host had the address of ${from} as well`,
   foreignChange: ({ from }) => `another program kept removing the address on ${from}`,

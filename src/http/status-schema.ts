@@ -224,6 +224,9 @@ export const statusSchema = z.object({
     .describe(
       'guarded: the guardian checks deadlines and renews lifetimes; armed: it only acts after a crash; none: no guardian',
     ),
+  engineRestarts: z
+    .int()
+    .describe('Restarts of the engine after a crash since the guardian started (onCrash: restart)'),
   logRecordsLost: z.int(),
   turns: counts.describe('Turns of the engine by cause, since its start'),
   config,

@@ -38,6 +38,12 @@ export const GUARDIAN_EVENTS = logEvents<string>()({
     means: 'The guardian cannot wait for the engine, and ends',
     act: 'report it as a bug',
   },
+  engineRestarted: {
+    level: 'warn',
+    fields: ['restarts', 'ms'],
+    means: 'The engine crashed and the guardian started it again; the addresses stay (`onCrash: restart`)',
+    act: 'find out why the engine ended (lines before); a second crash within a minute moves the addresses',
+  },
   engineSilent: {
     level: 'warn',
     fields: ['silentMs'],

@@ -58,6 +58,18 @@ export const NODE_EVENTS = logEvents<LogField>()({
     act: 'check the disk and the folder of `file`',
   },
   dumpWritten: { level: 'debug', fields: ['file'], means: 'A dump in keepalived’s format was written' },
+  engineAdopted: {
+    level: 'warn',
+    fields: ['routers', 'silent', 'restarts', 'signal'],
+    means: 'The engine crashed and was started again; `routers` have kept their addresses',
+    act: 'find out why the engine ended (lines before)',
+  },
+  engineNotAdopted: {
+    level: 'warn',
+    fields: ['reason'],
+    means: 'The engine was started again after a crash, and cannot continue with its addresses',
+    act: 'run `holdfast reload` after each edit of the configuration file',
+  },
   guardianBlocked: {
     level: 'warn',
     fields: ['silent'],

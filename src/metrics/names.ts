@@ -54,6 +54,11 @@ export const METRICS = {
     help: '1 while a guardian holds the cleanup plan of this engine',
     labels: [],
   },
+  holdfast_engine_restarts_total: {
+    kind: 'counter',
+    help: 'Restarts of the engine by its guardian after a crash, without a move of the addresses (`onCrash: restart`)',
+    labels: [],
+  },
   holdfast_log_records_lost_total: {
     kind: 'counter',
     help: 'Log records dropped because the reader was too slow',

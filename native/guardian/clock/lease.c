@@ -6,6 +6,7 @@
 
 #include "../now.h"
 #include "../words.h"
+#include "orphans.h"
 #include "slot.h"
 #include "sockets.h"
 #include "table.h"
@@ -51,12 +52,18 @@ void expect_proof(uint64_t now) {
   if (ask_at == 0) ask_at = now + MARGIN;
 }
 
+/* The next engine cannot have read what arrived before its start. */
+static uint64_t counted_proof(void) {
+  return are_orphans() ? last_proof() : proof_at();
+}
+
 bool is_unread(const struct order *order) {
   const uint64_t news = __atomic_load_n(&slot_of(order)->news_at, __ATOMIC_SEQ_CST);
-  return (news > order->listens ? news : order->listens) + MARGIN > proof_at();
+  return (news > order->listens ? news : order->listens) + MARGIN > counted_proof();
 }
 
 bool is_lease_over(const struct order *order, uint64_t now) {
+  if (are_orphans()) return is_adoption_over(now);
   const uint64_t asked = asked_at();
   return asked != 0 && age(asked > order->arrived ? asked : order->arrived, now) >= ANSWER_TIME;
 }
@@ -70,7 +77,7 @@ static void ask(uint64_t now) {
 
 /* A question that the engine has not answered stands for all that follow. */
 void keep_lease(uint64_t now) {
-  if (next_round() == NULL) return;
+  if (next_round() == NULL || are_orphans()) return;
   const bool asked = asked_at() != 0;
   const bool unread = ask_at != 0 && unread_at + MARGIN > proof_at();
   if (!unread) ask_at = 0;
@@ -79,7 +86,7 @@ void keep_lease(uint64_t now) {
 }
 
 uint64_t lease_wake_at(uint64_t now) {
-  if (next_round() == NULL) return UINT64_MAX;
+  if (next_round() == NULL || are_orphans()) return UINT64_MAX;
   const uint64_t asked = asked_at();
   uint64_t at = asked != 0 ? asked + ANSWER_TIME : proof_at() + PROOF_AGE;
   if (at <= now) at = now + RETRY; /* the order is newer than the question */

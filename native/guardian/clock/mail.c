@@ -42,6 +42,10 @@ void send_order(struct order *order) {
   wake(clock_wake_fd);
 }
 
+void wake_clock(void) {
+  wake(clock_wake_fd);
+}
+
 struct order *take_returned_orders(void) {
   return take(&returned);
 }

@@ -22,6 +22,7 @@ void clear_wake_up(int fd);
 
 /* The executor thread's side. */
 void send_order(struct order *order);
+void wake_clock(void);
 /* Returns a list of orders that are no longer used. */
 struct order *take_returned_orders(void);
 

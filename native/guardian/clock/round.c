@@ -14,6 +14,7 @@
 #include "lease.h"
 #include "mail.h"
 #include "news.h"
+#include "orphans.h"
 #include "slot.h"
 #include "sockets.h"
 #include "suspend.h"
@@ -121,6 +122,10 @@ void run_round(struct order *order) {
   if (was_suspended() || is_lease_over(order, now)) return free_slot(order);
   if (!is_plan_armed(order) || now >= sent_at + LATE_PERIODS * order->period) return finish_stopped(order);
   if (!is_unread(order)) return speak(order);
+  if (are_orphans()) {
+    advance_deadline(order, now);
+    return finish_stopped(order);
+  }
   free_slot(order);
   plan_round(order, now + RETRY);
 }

@@ -22,6 +22,7 @@
 #include "lease.h"
 #include "mail.h"
 #include "news.h"
+#include "orphans.h"
 #include "round.h"
 #include "slot.h"
 #include "sockets.h"
@@ -82,6 +83,26 @@ static void end_leases(uint64_t now) {
     if (order->place != 0 && is_lease_over(order, now)) stop_rounds(order, now);
 }
 
+/*
+ * News of orphans ends their frames now. At the release, the news that arrived before it is still news without an engine.
+ */
+static void follow_orphans(uint64_t now) {
+  struct order *next;
+  if (!are_orphans()) return;
+  const bool is_last = is_released();
+  if (is_last) {
+    read_news(4);
+    read_news(6);
+  }
+  for (struct order *order = orders; order != NULL; order = next) {
+    next = order->next;
+    if (order->place != 0 && is_unread(order)) stop_rounds(order, now);
+  }
+  if (!is_last) return;
+  end_orphans();
+  begin_lease();
+}
+
 static void run_due_rounds(void) {
   struct order *order;
   for (int i = 0; i < ROUNDS_PER_TURN && (order = next_round()) != NULL; i++) {
@@ -115,6 +136,7 @@ void turn_clock(void) {
   const uint64_t now = now_ns();
   __atomic_store_n(&words->clock_beat, now, __ATOMIC_SEQ_CST);
   take_orders(now);
+  follow_orphans(now);
   run_due_rounds();
   keep_lease(now_ns());
   keep_cover(now_ns());

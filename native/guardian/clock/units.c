@@ -8,6 +8,7 @@
 #include "../words.h"
 #include "filter.h"
 #include "mail.h"
+#include "membership.h"
 #include "order.h"
 #include "thread.h"
 
@@ -44,7 +45,10 @@ const char *pass_on_order(const unsigned char *bytes, size_t size) {
     free(order);
     return "the kernel refuses the filter for its VRID";
   }
-  if (!order->forgets) list(order->slot, order->unit);
+  if (!order->forgets) {
+    list(order->slot, order->unit);
+    join_groups(order);
+  }
   send_order(order);
   return NULL;
 }

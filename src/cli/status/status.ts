@@ -61,6 +61,10 @@ function ofRouter(snapshot: Snapshot, wanted: string): Snapshot | string {
   return unknownRouter(wanted, [...new Set(names)])
 }
 
+/** Tells how often the engine has crashed. A daemon of an earlier version does not report it. */
+const restarted = (count: number | undefined): string =>
+  count === undefined || count === 0 ? '' : `, restarted ${count === 1 ? 'once' : `${count} times`} after a crash`
+
 /** Text about the guardian, for each state in which the guardian does not protect this engine completely. */
 const behind: Readonly<Record<Snapshot['guardian'], string>> = {
   none: ', NO GUARDIAN: after a crash the VIPs stay on this node',
@@ -69,11 +73,22 @@ const behind: Readonly<Record<Snapshot['guardian'], string>> = {
 }
 
 export function formatStatus(snapshot: Snapshot, surroundings: Surroundings = ALONE): string {
-  const { hostname, pid, guardian, startedAt, config, routers, keepalivedBeside, controlRefused, scheduling } = snapshot
+  const {
+    engineRestarts,
+    hostname,
+    pid,
+    guardian,
+    startedAt,
+    config,
+    routers,
+    keepalivedBeside,
+    controlRefused,
+    scheduling,
+  } = snapshot
   const now = Date.parse(snapshot.takenAt)
   const { because, lines } = sentencesOf(snapshot, surroundings)
   const since = `${moment(startedAt, now)} (times are ${zone(now)})`
-  const head = `holdfast on ${hostname}, pid ${pid}, since ${since}${behind[guardian]}${preferred(scheduling)}`
+  const head = `holdfast on ${hostname}, pid ${pid}, since ${since}${behind[guardian]}${restarted(engineRestarts)}${preferred(scheduling)}`
   const around = keepalivedBeside.map(
     (process) => `KEEPALIVED (pid ${process.pid}) spoke VRRP on this node when holdfast was started with --force`,
   )

@@ -4,7 +4,7 @@
  * contradictions within one router (contradiction.ts).
  */
 
-import type { VirtualRouter } from '../config.ts'
+import type { Config, VirtualRouter } from '../config.ts'
 import { nameOfInterface } from '../holding.ts'
 import { familyName, familyOfAll } from '../network.ts'
 import { type Locate, type Path, type Problem, problemAt } from '../problem.ts'
@@ -41,6 +41,12 @@ export function listenProblems(listen: ListenAddress | false, isPublic: boolean,
   if (listen === false || isPublic || listen.host.startsWith('127.') || listen.host === '::1') return []
   const message = `Cannot listen on ${listen.host} without "public: true": it is not a loopback address`
   return [problemAt(locate, ['api', 'listen'], 'error', message)]
+}
+
+/** Returns a problem if a crash should be followed by a restart and no clock advertises meanwhile. */
+export function crashProblems({ lease, onCrash }: Pick<Config, 'lease' | 'onCrash'>, locate: Locate): Problem[] {
+  if (onCrash === 'release' || lease === 'on') return []
+  return [problemAt(locate, ['onCrash'], 'error', 'Cannot use restart with lease: off, expected lease: on or release')]
 }
 
 /** Returns a problem for each value that occurs a second time. The message names the line of the first occurrence. */

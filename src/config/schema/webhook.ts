@@ -13,6 +13,7 @@ const HOUR = 3_600_000
 /** Kinds of events in the event journal. A test compares this list with the journal's own list. */
 export const EVENT_KINDS = [
   'started',
+  'engineRestarted',
   'earlierLife',
   'stopOrdered',
   'stopped',
@@ -46,6 +47,7 @@ export const EVENT_KINDS = [
  */
 const DEFAULT_EVENTS = [
   'started',
+  'engineRestarted',
   'earlierLife',
   'stopped',
   'guardianLost',

@@ -33,18 +33,21 @@ export class StaleAddresses {
 
   /**
    * Removes configured VIPs wherever they are, and other addresses of the ledger only in the installed form. Returns
-   * true if at least one was found.
+   * true if at least one was found. Leaves the addresses of `spared`, which an engine that crashed has handed over.
    */
-  sweep(config: Config): boolean {
+  sweep(config: Config, spared: ReadonlySet<Address> = new Set()): boolean {
     const { memory, recorder } = this.#context
     const { entries, problem } = memory.read()
     if (problem !== undefined) recorder.log(LOG.ledgerNotRead, problem)
-    return this.#remove(
-      config,
-      entries,
-      virtualAddresses(config),
-      'an earlier run of holdfast installed it and did not remove it',
-    )
+    const isSwept = (address: Address) => !spared.has(address)
+    const vips = new Set([...virtualAddresses(config)].filter(isSwept))
+    const ledger = entries.filter(({ address }) => isSwept(address))
+    return this.#remove(config, ledger, vips, 'an earlier run of holdfast installed it and did not remove it')
+  }
+
+  /** Removes VIPs that were spared in the sweep, because their router was not adopted. */
+  sweepRefused(config: Config, refused: ReadonlySet<Address>): void {
+    if (refused.size > 0) this.#remove(config, [], refused, 'the crashed engine installed it and did not remove it')
   }
 
   /**

@@ -31,6 +31,8 @@ export type ClockDutyContext = {
   readonly runner: EffectRunner
   /** Tells whether the configuration lets the guardian's clock repeat advertisements. */
   readonly isOn: () => boolean
+  /** Called when other routers than before have a clock, or have a new one. */
+  readonly onChanged: () => void
 }
 
 export class ClockDuty {
@@ -73,6 +75,7 @@ export class ClockDuty {
         isNew = true
       }
     }
+    if (isNew || armed !== this.#armed) this.#context.onChanged()
     this.#armed = armed
     if (isNew) this.#cover(clock)
   }
@@ -80,6 +83,7 @@ export class ClockDuty {
   /** Starts the clocks of a group of routers. Returns true if a new clock was started for each member. */
   #settleGroup(group: Membership<Router>, mayArm: boolean, now: Millis): boolean {
     const { members } = group
+    if (mayArm && this.#keepsAdopted(group, now)) return true
     if (members.some(({ clock }) => clock.isArmed)) group.withdrawClocks()
     const isArmed = mayArm && this.#areAtRest(group, now) && members.every((member) => arm(member, now))
     if (isArmed) return true
@@ -94,6 +98,16 @@ export class ClockDuty {
     }
     if (isEnded) this.#context.guardian.clock?.release(group.cleanup.unit)
     return false
+  }
+
+  /**
+   * Tells whether the clocks of a crashed engine go on for this group: the group is not at rest yet, and no event has
+   * ended them. A new process has pauses in which it should not advertise itself.
+   */
+  #keepsAdopted(group: Membership<Router>, now: Millis): boolean {
+    if (!group.members.every(({ clock }) => clock.isAdopted)) return false
+    for (const member of group.members) member.readClock()
+    return !this.#areAtRest(group, now)
   }
 
   #areAtRest({ cleanup, members }: Membership<Router>, now: Millis): boolean {

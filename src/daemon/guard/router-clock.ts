@@ -33,10 +33,14 @@ export type MadeOrder = {
   readonly madeFrom: readonly unknown[]
 }
 
+/** Values of an order that the engine needs while the clock runs. */
+type Running = Pick<MadeOrder, 'interval' | 'detection' | 'madeFrom'> & { readonly order: Pick<ClockOrder, 'sentAt'> }
+
 export class RouterClock {
   readonly slot: number
   readonly #guardian: Pick<GuardianPort, 'clock'>
-  #made: MadeOrder | undefined
+  #made: Running | undefined
+  #isAdopted = false
   /** Number of sent and of failed rounds in the slot at the time when this clock was started. */
   #before = { failed: 0, sent: 0 }
   /** Number of rounds since the start of this clock that the engine has counted already. */
@@ -119,6 +123,24 @@ export class RouterClock {
     return made !== undefined && made.length === values.length && made.every((value, i) => value === values[i])
   }
 
+  /**
+   * True while the clock still sends the frames of an engine that crashed. They stay until the router is at rest, or an
+   * event ends the clock.
+   */
+  get isAdopted(): boolean {
+    return this.#isAdopted && this.isArmed
+  }
+
+  /** Adopts the clock that a crashed engine has started. Returns the time of its last round. */
+  adopt(interval: Centis, now: Millis): Millis {
+    const reading = this.#look()
+    const sentAt = reading?.sentAt ?? now
+    if (reading !== undefined) this.#before = { failed: reading.failed, sent: reading.sent }
+    this.#made = { order: { sentAt }, interval, detection: undefined, madeFrom: [] }
+    this.#isAdopted = true
+    return sentAt
+  }
+
   /** Starts the clock of this router. Returns false if the clock is still busy, or if there is no clock. */
   arm(made: MadeOrder): boolean {
     const { clock } = this.#guardian
@@ -130,6 +152,7 @@ export class RouterClock {
     this.#counted = 0
     this.#detectedAt = undefined
     this.#made = made
+    this.#isAdopted = false
     this.#isEnded = false
     this.#unconfirmedUntil = plus(made.order.sentAt, COVER * centisToMillis(made.interval))
     return true
@@ -215,7 +238,7 @@ export class RouterClock {
     this.#guardian.clock?.forget(this.slot)
   }
 
-  #coverAt({ interval, order }: MadeOrder): Millis {
+  #coverAt({ interval, order }: Running): Millis {
     const sentAt = this.#look()?.sentAt ?? order.sentAt
     return plus(sentAt, COVER * centisToMillis(interval))
   }

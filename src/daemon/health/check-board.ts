@@ -62,6 +62,21 @@ export class CheckBoard {
     this.#rearm()
   }
 
+  /**
+   * Adopts the results that an engine had when it crashed, at the time `heardAt`. The caller must set the checks first.
+   */
+  restore(results: readonly Formerly[], heardAt: Millis, now: Millis): void {
+    for (const { check, result, since, weight } of results) {
+      const probe = this.#probes.get(check)
+      if (probe === undefined) continue
+      const seen = { last: undefined, watched: false, runs: 1, results: {}, skipped: 0 }
+      probe.held = { report: { check, result, countsAs: result, since, weight, ...seen }, heardAt }
+      probe.state = stateOf(probe.spec, probe.held, undefined, now)
+    }
+    this.#combine(now)
+    this.#rearm()
+  }
+
   /** Handles reports of the check worker. Returns the changed checks and combinations. */
   hear(reports: readonly CheckReport[], now: Millis): readonly CheckChange[] {
     const changes = reports.flatMap((report) => {

@@ -33,6 +33,8 @@ export type HealthWatchContext = {
   readonly recorder: Recorder
   readonly schedule: Schedule
   readonly turns: Turns
+  /** Called when the result of a check has changed. */
+  readonly onChanged: () => void
 }
 
 export class HealthWatch {
@@ -131,6 +133,7 @@ export class HealthWatch {
 
   #follow(changes: readonly CheckChange[], now: Millis): void {
     if (changes.length === 0) return
+    this.#context.onChanged()
     // The log line of the check comes before the log lines of its effects on routers.
     this.#log.tell(changes, now)
     const names = new Set(changes.map(({ name }) => name))

@@ -41,6 +41,11 @@ export class Advertiser {
     })
   }
 
+  /** Adopts the advertisement that the guardian's clock sends for an engine that crashed. */
+  adopt(parameters: Parameters): void {
+    this.#sentLast = this.datagrams(parameters, parameters.priority)
+  }
+
   /** Tells whether the next advertisement says the same as the last one, so that a clock can repeat it. */
   isRepetition(parameters: Parameters): boolean {
     return this.#sentLast !== undefined && this.#sentLast === this.datagrams(parameters, parameters.priority)

@@ -5,6 +5,7 @@
 import type { Address, Family } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { WantedAddress } from './network.ts'
+import type { RestartPort } from './restart.ts'
 import type { Datagram } from './sockets.ts'
 
 /**
@@ -204,4 +205,6 @@ export type GuardianPort = {
   readonly armed: boolean
   /** Clock of the guardian, which repeats advertisements; absent if the guardian has none. */
   readonly clock?: ClockPort | undefined
+  /** Restart of the engine without a move of its addresses; absent if the guardian cannot do that. */
+  readonly restart?: RestartPort | undefined
 }

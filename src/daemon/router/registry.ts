@@ -16,7 +16,15 @@ import { Router, type RouterContext } from './router.ts'
 import { RouterGroup } from './router-group.ts'
 import { specOf } from './router-spec.ts'
 
-export type RegistryContext = Omit<RouterContext, 'gapNews' | 'group' | 'slot'>
+export type RegistryContext = Omit<RouterContext, 'awaitsAdoption' | 'gapNews' | 'group' | 'slot'>
+
+/** Numbers of a router in the memory that engine and guardian share. `group` is the name of its sync group. */
+export type Numbers = {
+  readonly name: string
+  readonly group?: string | undefined
+  readonly slot: number
+  readonly unit: number
+}
 
 export class Registry {
   readonly #context: RegistryContext
@@ -36,6 +44,9 @@ export class Registry {
   readonly #freeSlots: number[] = []
   /** Numbers of units that a new group can use again, because the guardian has at most 65 535. */
   readonly #freeUnits: number[] = []
+
+  /** Numbers that routers had in an engine that crashed, by name of the router (docs/adr/0088). */
+  #reserved: ReadonlyMap<string, Numbers> = new Map()
 
   constructor(context: RegistryContext) {
     this.#context = context
@@ -60,11 +71,30 @@ export class Registry {
     return new Set(this.#all.map(({ group }) => group))
   }
 
+  /**
+   * Gives these routers the numbers that they had in an engine that crashed. The caller must do this before it adds the
+   * first router. No other router gets a number of `used`, because the guardian still uses it.
+   */
+  reserve(wanted: readonly Numbers[], used: readonly Numbers[]): void {
+    this.#reserved = new Map(wanted.map((each) => [each.name, each]))
+    for (const { slot, unit } of used) {
+      this.#slots = Math.max(this.#slots, slot + 1)
+      this.#units = Math.max(this.#units, unit + 1)
+    }
+  }
+
+  /** Gives new numbers to all routers and groups from now on. Routers that were not adopted start as any other one. */
+  endReservation(): void {
+    this.#reserved = new Map()
+    for (const router of this.#all) router.endAdoption()
+  }
+
   /** Adds a router that is not started, as the only member of a new group. */
   add(resolved: ResolvedRouter, now: Millis): Router {
-    const group = this.#newGroup(undefined)
-    const slot = this.#freeSlots.pop() ?? this.#slots++
-    const context = { ...this.#context, group, slot, gapNews: this.#gapNews }
+    const reserved = this.#reserved.get(resolved.name)
+    const group = this.#newGroup(undefined, reserved?.group === undefined ? reserved?.unit : undefined)
+    const slot = reserved?.slot ?? this.#freeSlots.pop() ?? this.#slots++
+    const context = { ...this.#context, group, slot, gapNews: this.#gapNews, awaitsAdoption: reserved !== undefined }
     const router = new Router(specOf(resolved), resolved.parameters, context, now)
     const yieldingUntil = this.#yields.get(resolved.name)
     this.#yields.delete(resolved.name)
@@ -140,7 +170,7 @@ export class Registry {
     const fresh = wanted
       .filter(({ name, members }) => members.length > 0 && !isGroup(members, name))
       .map(({ name, members }) => {
-        const group = this.#newGroup(name)
+        const group = this.#newGroup(name, this.#reservedUnit(name, members))
         for (const member of members) member.moveToGroup(group)
         return group
       })
@@ -158,9 +188,14 @@ export class Registry {
     for (const group of fresh) if (!group.members.some(departs)) group.settle(now, reason)
   }
 
-  #newGroup(name: string | undefined): Membership<Router> {
+  #reservedUnit(name: string | undefined, members: readonly Router[]): number | undefined {
+    const reserved = this.#reserved.get(members[0]?.name ?? '')
+    return name !== undefined && reserved?.group === name ? reserved.unit : undefined
+  }
+
+  #newGroup(name: string | undefined, unit?: number): Membership<Router> {
     const { recorder, runner, guardian } = this.#context
-    return new RouterGroup(name, this.#freeUnits.pop() ?? this.#units++, { recorder, runner, guardian })
+    return new RouterGroup(name, unit ?? this.#freeUnits.pop() ?? this.#units++, { recorder, runner, guardian })
   }
 
   /**

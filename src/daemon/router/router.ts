@@ -9,10 +9,17 @@ import type { Event, Fault } from '../../vrrp/event.ts'
 import { isInGracePeriod } from '../../vrrp/extensions/grace-period.ts'
 import type { GroupStep } from '../../vrrp/extensions/sync-group/sync-group.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'
-import { type HeardActive, INITIAL_STATE, nextDeadline, repeatedUntil, type State } from '../../vrrp/state.ts'
+import {
+  type HeardActive,
+  INITIAL_STATE,
+  nextDeadline,
+  plainActive,
+  repeatedUntil,
+  type State,
+} from '../../vrrp/state.ts'
 import { activeDownInterval } from '../../vrrp/timers.ts'
 import type { Address } from '../../wire/address.ts'
-import { type Millis, sooner } from '../../wire/units.ts'
+import { centisToMillis, type Millis, plus, sooner } from '../../wire/units.ts'
 import { AddressDuty } from '../addresses/address-duty.ts'
 import { AddressKeeper } from '../addresses/address-keeper.ts'
 import { AddressPlaces } from '../addresses/address-places.ts'
@@ -49,6 +56,8 @@ export type RouterContext = {
   readonly guardian: GuardianPort
   /** Number of the router's slot in the memory shared with the guardian's clock. */
   readonly slot: number
+  /** True if the router may be adopted from an engine that crashed (docs/adr/0088). */
+  readonly awaitsAdoption: boolean
   readonly recorder: Recorder
   readonly takeovers: TakeoverTimes
   readonly gapNews: GapNews
@@ -83,6 +92,7 @@ export class Router {
   #io: RouterIo | undefined
   #following: Held | undefined
   #group: Membership<Router>
+  #awaitsAdoption: boolean
   readonly #faults: RouterFaults
   readonly #executors: Executors
   readonly #runner: EffectRunner
@@ -94,6 +104,7 @@ export class Router {
     this.name = spec.name
     this.#parameters = parameters
     this.#group = group
+    this.#awaitsAdoption = context.awaitsAdoption
     this.#runner = runner
     const post = (event: Event, at: Millis) => postEvent(this, event, at)
     this.#faults = new RouterFaults(this, recorder)
@@ -173,6 +184,11 @@ export class Router {
    */
   get needsRelease(): boolean {
     return this.holds && this.#state.name !== 'Backup'
+  }
+
+  /** True from the start of a router that may be adopted until it is, or is not. Its addresses are on this node already. */
+  get awaitsAdoption(): boolean {
+    return this.#awaitsAdoption
   }
 
   /** True if the router needs the announcements of other hosts. */
@@ -263,6 +279,26 @@ export class Router {
     const io = this.#io
     if (this.#parameters.transport.mode === 'unicast')
       this.#runner.add(this, [(at) => void io?.announcements.announceSource(at)])
+  }
+
+  /** Starts the router as any other one, because it cannot be adopted. */
+  endAdoption(): void {
+    this.#awaitsAdoption = false
+  }
+
+  /**
+   * Returns the step with which the router continues as the Active that it was in an engine that crashed
+   * (docs/adr/0088). The guardian's clock has advertised for it all the time.
+   */
+  adopt(since: Millis, now: Millis): GroupStep {
+    const { advertisementInterval: interval } = this.#parameters
+    const sentAt = this.clock.adopt(interval, now)
+    this.#awaitsAdoption = false
+    this.advertiser.adopt(this.#parameters)
+    this.history.adopt(since, now)
+    this.duplicates.begin(now)
+    const state = plainActive(since, plus(sentAt, centisToMillis(interval)))
+    return { state, effects: ADOPTED }
   }
 
   // The clock ----------------------------------------------------------------------------------------------------------
@@ -510,3 +546,5 @@ export class Router {
 
 const INSTALL = { kind: 'installAddresses' } as const
 const TAKEOVER = { kind: 'announce', reason: 'takeover' } as const
+/** Effects of an adoption: an address that the kernel lost is installed again, and hosts read who answers now. */
+const ADOPTED: GroupStep['effects'] = [INSTALL, { kind: 'announce', reason: 'competingActive' }]

@@ -104,6 +104,7 @@ export class EngineStatus {
       startedAt: this.#startedAt.toISOString(),
       takenAt: new Date().toISOString(),
       guardian: guardian.armed ? (guardian.guarded ? 'guarded' : 'armed') : 'none',
+      engineRestarts: guardian.restart?.inherited?.restarts ?? 0,
       logRecordsLost: recorder.lost,
       turns: turnCounts(),
       config: configuration?.() ?? this.#givenConfig(),

@@ -254,6 +254,8 @@ export type Snapshot = SurroundingsSnapshot & {
    * the guardian executes the cleanup plan only if the engine dies. `none`: a crash leaves addresses behind.
    */
   readonly guardian: 'none' | 'armed' | 'guarded'
+  /** Restarts of the engine after a crash since the guardian started (`onCrash: restart`). */
+  readonly engineRestarts: number
   readonly logRecordsLost: number
   readonly turns: TurnCounts
   readonly config: ConfigSnapshot

@@ -56,6 +56,11 @@ export class TransitionHistory {
     this.since = { at: now, epoch: Date.now(), reason: 'startup' }
   }
 
+  /** Continues a state that the router had before a crash of the engine. */
+  adopt(since: Millis, now: Millis): void {
+    this.since = { at: since, epoch: Date.now() - (now - since), reason: 'engineRestarted' }
+  }
+
   /** Time at which the suppressed transition will be logged. */
   get catchUpAt(): Millis | undefined {
     return this.#suppressed === undefined ? undefined : millis(this.#bucket.nextAt)

@@ -16,6 +16,7 @@ export function samplesOf(snapshot: Snapshot, version: string): readonly Sample[
     sample('holdfast_start_time_seconds', Date.parse(snapshot.startedAt) / 1000),
     sample('holdfast_time_seconds', Date.parse(snapshot.takenAt) / 1000),
     sample('holdfast_cleanup_plan_armed', snapshot.guardian === 'none' ? 0 : 1),
+    sample('holdfast_engine_restarts_total', snapshot.engineRestarts),
     sample('holdfast_log_records_lost_total', snapshot.logRecordsLost),
     ...Object.entries(snapshot.turns).map(([cause, count]) => sample('holdfast_engine_turns_total', count, { cause })),
     sample('holdfast_control_refused_total', snapshot.controlRefused),

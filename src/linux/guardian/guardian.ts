@@ -3,7 +3,7 @@
  * cleanup plan counts as armed, and the order in which its word and its message are written. The code in daemon/guard
  * makes a plan, plan-message.ts encodes it, guardian-channel.ts sends it.
  */
-import type { CleanupPlan, ClockPort, GuardianPort, PlanState } from '../../daemon/ports.ts'
+import type { CleanupPlan, ClockPort, GuardianPort, Inheritance, PlanState, RestartPort } from '../../daemon/ports.ts'
 import { type Millis, millis } from '../../wire/units.ts'
 import { type BeatWatch, type GuardianWords, type NativeAddon, WORD } from '../native.ts'
 import { type ClockDescriptors, type ClockParts, GuardianClock } from './clock.ts'
@@ -17,6 +17,7 @@ import {
   readyMessage,
   withdrawMessage,
 } from './plan-message.ts'
+import { GuardianRestart } from './restart.ts'
 
 /** Milliseconds between two reads of the channel while the guardian sends no beat. */
 const LOOK_MS = 1_000
@@ -70,13 +71,16 @@ export function openGuardian(
   words?: GuardianWords,
   native?: Pick<NativeAddon, 'ChannelEnd' | 'BeatWatch'>,
   clock?: ClockDescriptors,
+  inherited?: Inheritance,
 ): Guardian {
-  return new GuardianEnd(descriptor, onFault, words, native, clock)
+  return new GuardianEnd(descriptor, onFault, words, native, clock, inherited)
 }
 
 class GuardianEnd implements Guardian {
   readonly #descriptors: ClockDescriptors | undefined
+  readonly #inherited: Inheritance | undefined
   #clock: GuardianClock | undefined
+  #restart: GuardianRestart | undefined
   readonly #channel: GuardianChannel
   readonly #words: GuardianWords | undefined
   readonly #held = new Set<number>()
@@ -90,10 +94,12 @@ class GuardianEnd implements Guardian {
     words: GuardianWords | undefined,
     native: Pick<NativeAddon, 'ChannelEnd' | 'BeatWatch'> | undefined,
     descriptors: ClockDescriptors | undefined,
+    inherited: Inheritance | undefined,
   ) {
     this.#words = words
     this.#native = native
     this.#descriptors = descriptors
+    this.#inherited = inherited
     let watch: NodeJS.Timeout | undefined
     this.#channel = new GuardianChannel(descriptor, onFault, () => clearInterval(watch), native)
     if (this.#channel.descriptor !== undefined && words === undefined)
@@ -223,6 +229,11 @@ class GuardianEnd implements Guardian {
     const [channel, descriptors, words] = [this.#channel, this.#descriptors, this.#words]
     if (words === undefined || descriptors === undefined || channel.descriptor === undefined) return
     this.#clock = new GuardianClock({ alarm, channel, descriptors, sockets, words })
+    this.#restart = new GuardianRestart(words, channel, this.#inherited)
+  }
+
+  get restart(): RestartPort | undefined {
+    return this.#restart
   }
 
   release(): void {

@@ -21,6 +21,10 @@ describe('the model of the guardian clock with all rules', () => {
     { faults: 1, kinds: ['sleep'], orders: 1 },
     { faults: 1, kinds: ['guardian'] },
     { faults: 1, kinds: ['node'] },
+    { faults: 2, kinds: ['kill'], restart: true },
+    { faults: 1, kinds: ['kill'], restart: true, news: 2 },
+    { faults: 1, kinds: ['kill'], restart: true, orders: 2 },
+    { faults: 2, kinds: ['kill', 'clock'], restart: true },
   ]
   it.each(settings.map((setting) => [say(setting), setting] as const))(
     'breaks no property in any order of steps: %s',
@@ -46,6 +50,10 @@ describe('the model of the guardian clock without a rule', () => {
     ['executorWaits', { faults: 1, kinds: ['kill'] }, /does not have/],
     ['sharedTimer', { faults: 1, kinds: ['guardian'] }, /whose guardian stands still/],
     ['lease', { faults: 1, kinds: ['engine'] }, /after its lease/],
+    ['newsEndsWait', { faults: 1, kinds: ['kill'], restart: true, news: 1 }, /no engine has read/],
+    ['drainsAtEnd', { faults: 1, kinds: ['kill'], restart: true, news: 1 }, /no engine has read/],
+    ['adoptionEnds', { faults: 1, kinds: ['kill'], restart: true }, /waits for an engine/],
+    ['spares', { faults: 1, kinds: ['kill'], restart: true }, /does not have/],
   ]
   it.each(mutants)('breaks a property without "%s", in a story of %j', (rule, setting, expected) => {
     const { problem, story } = search(setting, { ...RULES, [rule]: false }, 200_000)

@@ -3,6 +3,7 @@
  * that no packet was left to read.
  */
 import { send } from './lan.ts'
+import { adopt, isWaiting } from './restart.ts'
 import { type Goal, PRIORITY, type Rules, type State, type Step, TICKS } from './state.ts'
 
 const step = (text: string, next: State): Step[] => [{ text: `engine ${text}`, next }]
@@ -12,6 +13,8 @@ export function engineSteps(state: State, rules: Rules): Step[] {
   switch (state.at) {
     case 'idle':
       return isAwake(state, rules) ? step('wakes', look(state, rules)) : []
+    case 'adopt':
+      return adopt(state, rules)
     case 'receive':
       return receive(state, rules)
     case 'prove':
@@ -170,7 +173,8 @@ const after = (goal: Goal | undefined): Partial<State> =>
   goal === 'return' ? { engine: 'Returning', returning: 0, slept: false } : { engine: 'Backup' }
 
 const prove = (state: State, rules: Rules): State => {
-  const counts = !rules.marksBefore || state.mark === 'fresh'
+  // The next engine cannot have read what arrived before its start.
+  const counts = (!rules.marksBefore || state.mark === 'fresh') && !(isWaiting(state) && rules.newsEndsWait)
   return {
     ...state,
     at: 'idle',

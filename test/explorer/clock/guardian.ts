@@ -3,6 +3,7 @@
  * cleanup plan.
  */
 import { send } from './lan.ts'
+import { beginRestart, isAdoptable, isWaiting, mustEnd, settle } from './restart.ts'
 import { PRIORITY, type Rules, type State, type Step, TICKS } from './state.ts'
 
 const clock = (text: string, next: State): Step[] => [{ text: `clock ${text}`, next }]
@@ -19,14 +20,17 @@ const isLate = (state: State, rules: Rules) =>
  * Returns true if the engine's lease is over. The lease counts from the guardian's question, so a guardian that stood
  * still must ask before it judges.
  */
-const isLeaseOver = (state: State, rules: Rules) => rules.lease && state.askedFor >= TICKS.lease / 2
+const isLeaseOver = (state: State, rules: Rules) =>
+  rules.lease && !isWaiting(state) && state.askedFor >= TICKS.lease / 2
 
 export function clockSteps(state: State, rules: Rules): Step[] {
   if (state.stopped.clock) return []
   switch (state.clockAt) {
     case 'idle':
+      if (state.restart === 'settling' && !rules.drainsAtEnd) return settle(state)
       if (state.guardianQueue > 0) return clock('reads news', readNews(state, rules))
-      if (!state.asked && state.clock !== undefined && state.proof >= TICKS.lease / 2)
+      if (state.restart === 'settling' && !mustEnd(state, rules)) return settle(state)
+      if (!isWaiting(state) && !state.asked && state.clock !== undefined && state.proof >= TICKS.lease / 2)
         return clock('asks for a proof', { ...state, asked: true })
       return isDue(state, rules) ? clock('is due', { ...state, clockAt: 'claim' }) : []
     case 'claim':
@@ -51,13 +55,14 @@ const isDue = (state: State, rules: Rules): boolean =>
   state.clock !== undefined &&
   state.sent >= TICKS.interval &&
   !isLate(state, rules) &&
+  !mustEnd(state, rules) &&
   !(rules.newsStop && state.unread)
 
 const readNews = (state: State, rules: Rules): State => ({
   ...state,
   guardianQueue: 0,
   unread: true,
-  asked: state.asked || rules.asksForNews,
+  asked: state.asked || (rules.asksForNews && !isWaiting(state)),
   mark: state.mark === 'fresh' ? 'stale' : state.mark,
 })
 
@@ -80,13 +85,21 @@ function wait(state: State, rules: Rules): Step[] {
     const seen = { ...state, overtaken: false }
     return executor('announces again', rules.repeats && state.plan === 'executed' ? send(seen, PRIORITY.release) : seen)
   }
+  if (state.plan === 'armed' && isAdoptable(state)) return executor('lets the address wait', beginRestart(state))
   if (state.plan === 'armed' && isOver(state, rules))
-    return executor('begins', { ...state, plan: 'executed', executorAt: rules.executorWaits ? 'awaitClock' : 'remove' })
+    return executor('begins', {
+      ...state,
+      plan: 'executed',
+      restart: 'none',
+      lostNews: false,
+      executorAt: rules.executorWaits ? 'awaitClock' : 'remove',
+    })
   return []
 }
 
 const isOver = (state: State, rules: Rules): boolean =>
-  state.engine === 'dead' ||
+  (state.engine === 'dead' && !isWaiting(state)) ||
+  mustEnd(state, rules) ||
   state.sent >= TICKS.deadline ||
   hasSlept(state, rules) ||
   (state.clock !== undefined && isLeaseOver(state, rules))

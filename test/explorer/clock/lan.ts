@@ -2,6 +2,7 @@
  * Models the LAN, the kernel, the peer and the faults. The peer follows RFC 9568 §6.4 with preemption, and is never
  * late.
  */
+import { restartSurprises } from './restart.ts'
 import { type Fault, LONGEST, PRIORITY, type Priority, type State, type Step, TICKS } from './state.ts'
 
 /**
@@ -32,6 +33,7 @@ const arrive = (state: State, priority: Priority): State => ({
   engineQueue: state.between === undefined ? state.engineQueue : [...state.engineQueue, state.between].slice(-2),
   between: priority,
   guardianQueue: 1,
+  lostNews: state.lostNews || (state.engine === 'dead' && state.plan === 'armed'),
 })
 
 export function lanSteps(state: State): Step[] {
@@ -68,6 +70,7 @@ export function surprises(state: State, kinds: readonly Fault[]): Step[] {
   for (const each of ['engine', 'clock', 'executor'] as const)
     if (stopped[each] && !(each === 'engine' && !alive))
       steps.push({ text: `${each} goes on`, next: { ...state, stopped: { ...stopped, [each]: false } } })
+  steps.push(...restartSurprises(state))
   if (state.faults === 0) return steps
   for (const kind of kinds) {
     const change = faultOf(kind, state)
@@ -96,7 +99,17 @@ function faultOf(kind: Fault, state: State): Partial<State> | undefined {
     case 'node':
       return engine || clock || executor ? undefined : { stopped: { engine: true, clock: true, executor: true } }
     case 'kill':
-      return alive ? { engine: 'dead', at: 'idle', mark: 'none', engineQueue: [], order: undefined } : undefined
+      return alive
+        ? {
+            engine: 'dead',
+            at: 'idle',
+            mark: 'none',
+            engineQueue: [],
+            order: undefined,
+            goal: undefined,
+            restart: 'none',
+          }
+        : undefined
     case 'sleep':
       return state.two === 0 && !state.slept ? sleep(state) : undefined
   }
@@ -138,6 +151,7 @@ export function tick(state: State): State {
     sent: more(state.sent, LONGEST.sent),
     proof: more(state.proof, LONGEST.proof),
     askedFor: state.asked ? more(state.askedFor, LONGEST.asked) : 0,
+    waited: state.restart === 'none' ? 0 : more(state.waited, LONGEST.waited),
     silent: state.stopped.executor ? more(state.silent, LONGEST.silent) : 0,
     peerTimer: more(state.peerTimer, LONGEST.peer),
     returning: state.engine === 'Returning' ? more(state.returning, LONGEST.returning) : 0,

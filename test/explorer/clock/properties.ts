@@ -8,6 +8,8 @@ export function problemOf(before: State, { text, next }: Step): string | undefin
   const unread = before.engineQueue.length > 0 || before.between !== undefined
   if (text.startsWith('clock sends') && before.guardianQueue === 0 && unread)
     return 'the clock advertises although it has read news that the engine has not'
+  if (text.startsWith('clock sends') && before.lostNews && before.guardianQueue === 0 && !before.seen.torn)
+    return 'the clock advertises against a frame that no engine has read'
   if (!text.startsWith('---')) return undefined
   const undisturbed = !next.seen.engine && !next.seen.guardian && !next.seen.both && !next.seen.slept
   const ordered = next.says !== PRIORITY.high
@@ -16,6 +18,8 @@ export function problemOf(before: State, { text, next }: Step): string | undefin
   if (undisturbed && !ordered && next.sent > TICKS.interval) return `no frame for ${next.sent} ticks`
   if (next.away > TICKS.lease + 1 && next.address && next.plan === 'armed' && !next.seen.guardian)
     return 'an absent engine has an address after its lease'
+  if (next.waited > TICKS.lease && next.address && !next.seen.guardian)
+    return 'an address waits for an engine after its time'
   if (undisturbed && !ordered && next.engine !== 'Active') return 'a healthy node has lost its address'
   if (!ordered && next.peerActive && !next.seen.engine && !next.seen.slept)
     return 'a node whose guardian stands still has lost its address'

@@ -36,12 +36,34 @@ export const TICKS = {
 
 /** Largest age of each kind that a rule distinguishes. A larger age makes no difference. */
 export const LONGEST = {
-  ...{ sent: 8, proof: 7, asked: 7, away: 18, peer: 7, returning: 2, word: 4, renewed: 16, silent: 12, measured: 24 },
+  ...{
+    sent: 8,
+    proof: 7,
+    asked: 7,
+    away: 18,
+    peer: 7,
+    returning: 2,
+    word: 4,
+    renewed: 16,
+    silent: 12,
+    measured: 24,
+    waited: 16,
+  },
 } as const
 
-export type Engine = 'Active' | 'Leaving' | 'Backup' | 'Returning' | 'dead'
+export type Engine = 'Active' | 'Leaving' | 'Backup' | 'Returning' | 'dead' | 'Adopting'
 /** Next step of the engine. `idle`: the engine waits for an event. */
-export type EnginePlace = 'idle' | 'receive' | 'prove' | 'withdraw' | 'wait' | 'say' | 'arm' | 'disarm' | 'remove'
+export type EnginePlace =
+  | 'idle'
+  | 'adopt'
+  | 'receive'
+  | 'prove'
+  | 'withdraw'
+  | 'wait'
+  | 'say'
+  | 'arm'
+  | 'disarm'
+  | 'remove'
 /** Reason for which the engine withdraws the clock's word. */
 export type Goal = 'demote' | 'stop' | 'lose' | 'return' | 'end' | 'cover'
 export type ClockPlace = 'idle' | 'claim' | 'check' | 'send' | 'free'
@@ -111,6 +133,17 @@ export type State = {
   /** True if the executor removed the address without waiting until the clock word was free. */
   readonly overtaken: boolean
 
+  /**
+   * Restart of a killed engine. `waiting`: the address waits for the next engine. `settling`: that engine has adopted the
+   * address, and the clock thread does not know yet.
+   */
+  readonly restart: 'none' | 'waiting' | 'settling'
+  readonly restarts: number
+  /** Ticks for which the address has waited. */
+  readonly waited: number
+  /** True if a frame of another router arrived without an engine, and the cleanup plan was not executed since. */
+  readonly lostNews: boolean
+
   // State of the peer, which is never late.
   readonly peerActive: boolean
   /** Ticks since the peer's timer was restarted (as Backup), or since its last advertisement (as Active). */
@@ -172,6 +205,14 @@ export type Rules = {
   /** Both processes use the timer that restarts at the last frame. */
   readonly sharedTimer: boolean
   readonly lease: boolean
+  /** A frame that arrives without an engine ends the wait for the next one. */
+  readonly newsEndsWait: boolean
+  /** The clock thread reads its sockets before it ends the wait, because the next engine has not read what is there. */
+  readonly drainsAtEnd: boolean
+  /** The address waits for the next engine for a time, not for ever. */
+  readonly adoptionEnds: boolean
+  /** The sweep at the start of an engine spares the addresses that it adopts. */
+  readonly spares: boolean
 }
 export const RULES: Rules = {
   withdraws: true,
@@ -186,6 +227,10 @@ export const RULES: Rules = {
   executorWaits: true,
   sharedTimer: true,
   lease: true,
+  newsEndsWait: true,
+  drainsAtEnd: true,
+  adoptionEnds: true,
+  spares: true,
 }
 
 export const FAULTS = ['engine', 'clock', 'executor', 'guardian', 'node', 'kill', 'sleep'] as const
@@ -198,9 +243,11 @@ export type Setting = {
   readonly orders?: number
   readonly news?: number
   readonly says?: Priority
+  /** True if the guardian starts a killed engine again. */
+  readonly restart?: boolean
 }
 
-export const start = ({ faults = 0, orders = 0, news = 0, says = PRIORITY.high }: Setting): State => ({
+export const start = ({ faults = 0, orders = 0, news = 0, says = PRIORITY.high, restart = false }: Setting): State => ({
   address: true,
   renewed: 0,
   engineQueue: [],
@@ -228,6 +275,10 @@ export const start = ({ faults = 0, orders = 0, news = 0, says = PRIORITY.high }
   executorAt: 'idle',
   silent: 0,
   overtaken: false,
+  restart: 'none',
+  restarts: restart ? 0 : 1,
+  waited: 0,
+  lostNews: false,
   peerActive: false,
   peerTimer: 0,
   peerWait: TICKS.activeDown,

@@ -195,7 +195,7 @@ describe('unknown keys', () => {
 
   test('an unknown key that is like no known one gets a list of the known keys', () => {
     expect(said(`colour: red\n${file(router())}`)).toEqual([
-      '1:1: unknown key "colour" in the configuration: known keys are version, runDirectory, api, log, journal, notify, lease, io, healthchecks, virtualRouters, syncGroups',
+      '1:1: unknown key "colour" in the configuration: known keys are version, runDirectory, api, log, journal, notify, lease, onCrash, io, healthchecks, virtualRouters, syncGroups',
     ])
   })
 

@@ -283,7 +283,10 @@ const LOG: Readonly<Record<string, Files>> = {
 }
 
 /** Keys that the engine reads in the configuration in force, at the end of each turn. */
-const IN_FORCE: Readonly<Record<string, Files>> = { lease: top({}, { lease: 'on' }) }
+const IN_FORCE: Readonly<Record<string, Files>> = {
+  lease: top({}, { lease: 'on' }),
+  onCrash: top({ lease: 'on' }, { lease: 'on', onCrash: 'restart' }),
+}
 
 /** Keys that the reload names as waiting for the next start. */
 const AT_START: Readonly<Record<string, Files>> = {
@@ -409,8 +412,9 @@ test.each(Object.entries(LOG))('a changed %s is in force in the configuration th
 
 test.each(Object.entries(IN_FORCE))('a changed %s is in force in the configuration of the engine', (path, files) => {
   const { world, old, next, report } = reloaded(files)
-  expect(next.lease).not.toEqual(old.lease)
-  expect(world.daemon.config.lease).toEqual(next.lease)
+  const keysOf = ({ lease, onCrash }: typeof next) => ({ lease, onCrash })
+  expect(keysOf(next)).not.toEqual(keysOf(old))
+  expect(keysOf(world.daemon.config)).toEqual(keysOf(next))
   expect(report.restartOnly).not.toContain(path)
 })
 

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See restart.h. */
+#define _GNU_SOURCE
+#include "restart.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock/membership.h"
+#include "clock/orphans.h"
+#include "clock/units.h"
+#include "execute.h"
+#include "log.h"
+#include "message.h"
+#include "now.h"
+#include "plan.h"
+#include "process.h"
+#include "words.h"
+
+#define AGAIN (60 * NS_PER_S) /* a second crash within this time executes the plans */
+#define CLAIM_SIZE 8u /* of a slot and its generation in a snapshot */
+
+#ifndef MFD_CLOEXEC
+#define MFD_CLOEXEC 1u
+#endif
+
+int snapshot_fd = -1;
+
+/* The latest snapshot: the message as received, checked; NULL = the engine must not be started again. */
+static unsigned char *snapshot;
+static size_t snapshot_size;
+
+static uint64_t restarted_at; /* of the last restart; 0 = none */
+static unsigned restarts;
+
+/* ---- the snapshot ---- */
+
+static void forget_snapshot(void) {
+  free(snapshot);
+  snapshot = NULL;
+}
+
+const char *store_snapshot(const unsigned char *bytes, size_t size) {
+  const uint32_t claims = u32_at(bytes + 4);
+  if (u16_at(bytes + 2) != 0 || u32_at(bytes + 8) != 0) return "a zero is missing";
+  if (claims > CLOCK_SLOTS || size - HEADER_SIZE < (size_t)claims * CLAIM_SIZE) return "a slot is cut";
+  for (uint32_t i = 0; i < claims; i++)
+    if (u32_at(bytes + HEADER_SIZE + i * CLAIM_SIZE) >= CLOCK_SLOTS) return "a slot is out of range";
+  forget_snapshot();
+  if (size == HEADER_SIZE) return NULL;
+  snapshot = malloc(size);
+  if (snapshot == NULL) return "no memory to keep it";
+  memcpy(snapshot, bytes, size);
+  snapshot_size = size;
+  return NULL;
+}
+
+/* Returns true if each slot of the snapshot still has the frames that the snapshot names. */
+static bool are_claims_armed(void) {
+  for (uint32_t i = 0; i < u32_at(snapshot + 4); i++) {
+    const unsigned char *const claim = snapshot + HEADER_SIZE + i * CLAIM_SIZE;
+    const uint32_t word = __atomic_load_n(&words->slot[u32_at(claim)].word, __ATOMIC_SEQ_CST);
+    if ((word & (WORD_ARMED | WORD_STOPPED)) != WORD_ARMED || word >> WORD_GENERATION != u32_at(claim + 4)) return false;
+  }
+  return true;
+}
+
+static bool write_all(int fd, const void *bytes, size_t size) {
+  for (size_t at = 0; at < size;) {
+    const ssize_t written = write(fd, (const unsigned char *)bytes + at, size - at);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    at += (size_t)written;
+  }
+  return true;
+}
+
+/*
+ * Makes the memfd for the next engine. Its first line has the number of restarts, the time of the crash in ms, and the
+ * wait status of the dead engine. The engine's own text follows.
+ */
+static bool open_snapshot(const struct engine *engine) {
+  char head[96];
+  const size_t body = HEADER_SIZE + (size_t)u32_at(snapshot + 4) * CLAIM_SIZE;
+  snapshot_fd = (int)syscall(SYS_memfd_create, "holdfast-snapshot", MFD_CLOEXEC);
+  if (snapshot_fd < 0) return false;
+  const int length =
+      snprintf(head, sizeof head, "%u %.3f %d\n", restarts, (double)engine->died_at / 1e6, engine->status);
+  return write_all(snapshot_fd, head, (size_t)length) &&
+         write_all(snapshot_fd, snapshot + body, snapshot_size - body) && lseek(snapshot_fd, 0, SEEK_SET) == 0;
+}
+
+static void close_snapshot(void) {
+  if (snapshot_fd >= 0) (void)close(snapshot_fd);
+  snapshot_fd = -1;
+}
+
+/* ---- the wait ---- */
+
+/* A plan that the clock thread does not keep belongs to a router that was about to do something else. */
+static bool are_plans_kept(void) {
+  for (const struct plan *plan = plans.first; plan != NULL; plan = plan->next)
+    if (!is_armed(plan) || !is_kept_by_clock(plan->unit)) return false;
+  return true;
+}
+
+bool begin_restart(struct engine *engine) {
+  const uint64_t now = now_ns();
+  if (snapshot == NULL || words == NULL || engine->waits || engine->stopping || engine->pid <= 0) return false;
+  if (restarted_at != 0 && now - restarted_at < AGAIN) return false;
+  if (!has_all_memberships() || !are_claims_armed() || !are_plans_kept()) return false;
+  /* The clock thread itself refuses frames that the dead engine might not have wanted: see clock/orphans.h. */
+  adopt_orphans(now + ADOPTION_TIME);
+  for (struct plan *plan = plans.first; plan != NULL; plan = plan->next) plan->inherited = true;
+  engine->waits = true;
+  engine->settled = engine->ready = false;
+  engine->died_at = now;
+  /* An engine that has closed its channel may be alive, and must not act beside the next one. */
+  (void)kill(engine->pid, SIGKILL);
+  return true;
+}
+
+/* Executes the plans of the dead engine, and forgets them. */
+static void execute_inherited(const char *why) {
+  const double noticed_at = clock_ms(CLOCK_MONOTONIC);
+  for (struct plan *plan = plans.first; plan != NULL; plan = plan->next)
+    plan->part = plan->inherited && mark_executed(plan) ? EVERYTHING : SKIP;
+  execute_plans(noticed_at, why);
+  for (struct plan *plan = plans.first, *next; plan != NULL; plan = next) {
+    next = plan->next;
+    if (plan->inherited && !plan->overtaken) remove_plan(plan->unit);
+  }
+}
+
+void end_restart(struct engine *engine, const char *why) {
+  if (!engine->waits) return;
+  engine->waits = false;
+  execute_inherited(why);
+  release_orphans();
+}
+
+bool restart_engine(const struct options *options, const sigset_t *mask, struct engine *engine) {
+  if (!engine->waits) return false;
+  const bool crashed = !WIFEXITED(engine->status) || WEXITSTATUS(engine->status) != EXIT_SUCCESS;
+  restarted_at = now_ns();
+  restarts++;
+  const bool started = crashed && open_snapshot(engine) && start_engine(options, mask, engine);
+  close_snapshot();
+  forget_snapshot();
+  if (!started) {
+    end_restart(engine, "engine was not started again");
+    engine->gone = true;
+    return false;
+  }
+  (void)exit_status(engine); /* logs the signal */
+  struct line line;
+  begin_line(&line, LOG_WARN, "engineRestarted", "engine died: started it again, its addresses stay");
+  append(&line, ",\"restarts\":%u,\"ms\":%.3f", restarts, (double)(now_ns() - engine->died_at) / 1e6);
+  end_line(&line);
+  return true;
+}
+
+void follow_restart(struct engine *engine) {
+  if (!engine->waits) return;
+  if (engine->settled) return end_restart(engine, "engine did not take over an address of the engine before it");
+  if (now_ns() >= engine->died_at + ADOPTION_TIME) end_restart(engine, "engine did not return in time");
+}
+
+uint64_t restart_ends_at(const struct engine *engine) {
+  return engine->waits ? engine->died_at + ADOPTION_TIME : UINT64_MAX;
+}

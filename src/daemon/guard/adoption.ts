@@ -1,0 +1,157 @@
+/**
+ * Adopts the routers of an engine that crashed (docs/adr/0088). The guardian's clock still advertises for them, and the
+ * kernel has their addresses. This file decides which routers are adopted: those for which nothing has changed since.
+ * The others start as always, and the guardian executes the cleanup plans that the crashed engine made for them.
+ */
+import type { Config } from '../../config/config.ts'
+import { heldAddresses } from '../../config/schema/virtual-address.ts'
+import type { Formerly } from '../../healthcheck/check-message.ts'
+import { LOG } from '../../log/log.ts'
+import type { Address } from '../../wire/address.ts'
+import { type Millis, millis } from '../../wire/units.ts'
+import { isUp, type NetworkView } from '../addresses/network-view.ts'
+import type { Inheritance, RestartPort } from '../ports.ts'
+import type { Membership } from '../router/membership.ts'
+import { applySteps } from '../router/post-event.ts'
+import type { Registry } from '../router/registry.ts'
+import type { Router } from '../router/router.ts'
+import type { Recorder } from '../telemetry/recorder.ts'
+import { type RestartRecord, type RouterRecord, readRecord } from './restart-record.ts'
+
+export type AdoptionContext = {
+  readonly port: RestartPort | undefined
+  readonly config: Config
+  readonly identity: string | undefined
+  readonly view: Pick<NetworkView, 'linkNamed'>
+  readonly recorder: Pick<Recorder, 'log' | 'chronicle'>
+}
+
+export class Adoption {
+  readonly #context: AdoptionContext
+  readonly #record: RestartRecord | undefined
+  /** Records of the routers whose interface and clock are as they were, by name. */
+  readonly #candidates: ReadonlyMap<string, RouterRecord>
+
+  /** The caller must have read the links of the node. */
+  constructor(context: AdoptionContext) {
+    this.#context = context
+    this.#record = this.#read()
+    const routers = this.#record?.routers ?? []
+    const changed = new Set(routers.flatMap((each) => (this.#isUnchanged(each) ? [] : [each.unit])))
+    this.#candidates = new Map(routers.flatMap((each) => (changed.has(each.unit) ? [] : [[each.name, each]])))
+  }
+
+  get #inherited(): Inheritance | undefined {
+    return this.#context.port?.inherited
+  }
+
+  /** Number of restarts since the guardian started. */
+  get restarts(): number {
+    return this.#inherited?.restarts ?? 0
+  }
+
+  /** Records of all routers that the clock advertises for. No other router may get their slots and units. */
+  get records(): readonly RouterRecord[] {
+    return this.#record?.routers ?? []
+  }
+
+  /** Records of the routers that may be adopted. */
+  get candidates(): readonly RouterRecord[] {
+    return [...this.#candidates.values()]
+  }
+
+  /** Addresses of the routers that may be adopted. */
+  get addresses(): ReadonlySet<Address> {
+    return this.#addressesOf((name) => this.#candidates.has(name))
+  }
+
+  #addressesOf(wanted: (name: string) => boolean): ReadonlySet<Address> {
+    const { virtualRouters } = this.#context.config
+    return new Set(virtualRouters.filter(({ name }) => wanted(name)).flatMap(heldAddresses))
+  }
+
+  /** Addresses of the candidates that were not adopted. */
+  refused(adopted: readonly string[]): ReadonlySet<Address> {
+    return this.#addressesOf((name) => this.#candidates.has(name) && !adopted.includes(name))
+  }
+
+  /** Results of the health checks at the crash. */
+  get checks(): readonly Formerly[] {
+    const checks = this.#record?.checks ?? []
+    return checks.map(({ since, weight, ...check }) => ({ ...check, since: millis(since), weight }))
+  }
+
+  get crashedAt(): Millis {
+    return this.#inherited?.crashedAt ?? millis(0)
+  }
+
+  /** Adopts candidates that were added, placed and not started. Returns the names of the adopted routers. */
+  adopt({ groups }: Pick<Registry, 'groups'>, now: Millis): readonly string[] {
+    if (this.#candidates.size === 0) return []
+    const adopted = [...groups].filter((group) => this.#adopts(group))
+    for (const group of adopted) this.#adopt(group, now)
+    return adopted.flatMap(({ members }) => members.map(({ name }) => name))
+  }
+
+  /** Reports the restart to guardian, log and journal. The caller has run the effects of the adoption. */
+  settle(routers: readonly string[], now: Millis): void {
+    const inherited = this.#inherited
+    if (inherited === undefined) return
+    const { port, recorder } = this.#context
+    port?.settled()
+    const { restarts, signal } = inherited
+    const ms = Math.round(now - inherited.crashedAt)
+    const cause = signal === undefined ? 'exited' : `was killed by signal ${signal}`
+    const kept = routers.length === 0 ? 'no address was kept' : `kept the addresses of ${routers.join(', ')}`
+    recorder.log(LOG.engineAdopted, `The engine ${cause} and was started again ${ms} ms ago: ${kept}`, {
+      ...{ routers: [...routers], silent: ms, restarts },
+      ...(signal !== undefined && { signal }),
+    })
+    recorder.chronicle.record({ kind: 'engineRestarted', routers: [...routers], tookMs: ms, restarts })
+  }
+
+  #read(): RestartRecord | undefined {
+    const { config, identity, recorder } = this.#context
+    const inherited = this.#inherited
+    if (inherited === undefined || config.onCrash !== 'restart' || config.lease !== 'on') return undefined
+    const record = readRecord(inherited.text)
+    if (record !== undefined && record.identity === identity) return record
+    const why =
+      record === undefined
+        ? 'its record cannot be read'
+        : 'the configuration file has changed since it was loaded, and its present content is in force now'
+    recorder.log(LOG.engineNotAdopted, `The addresses of the crashed engine are released: ${why}`, { reason: why })
+    return undefined
+  }
+
+  #isUnchanged({ carrierChanges, generation, interfaceIndex, interfaceName, mac, slot, unit }: RouterRecord): boolean {
+    const { port, view } = this.#context
+    const link = view.linkNamed(interfaceName)
+    if (port === undefined || link === undefined || !isUp(link)) return false
+    const isSameLink = link.index === interfaceIndex && link.mac === mac
+    if (!isSameLink || port.carrierChanges(interfaceName) !== carrierChanges) return false
+    return port.isArmed(unit) && port.claim(slot)?.generation === generation
+  }
+
+  #adopts({ cleanup, members }: Membership<Router>): boolean {
+    return members.every(({ clock, faults, io, name, parameters, state }) => {
+      const record = this.#candidates.get(name)
+      if (record === undefined || io === undefined || state.name !== 'Initialize' || faults.size > 0) return false
+      const isSame = record.priority === parameters.priority && record.source === parameters.primaryAddress
+      return (
+        isSame &&
+        io.interfaceName === record.interfaceName &&
+        cleanup.unit === record.unit &&
+        clock.slot === record.slot
+      )
+    })
+  }
+
+  #adopt(group: Membership<Router>, now: Millis): void {
+    const steps = group.members.map((member) => {
+      const since = millis(this.#candidates.get(member.name)?.since ?? now)
+      return member.adopt(since, now)
+    })
+    applySteps(group, steps, now)
+  }
+}
