@@ -2,10 +2,12 @@
  * An engine with `onCrash: restart` that crashes, seen from a client (docs/adr/0088): the guardian starts the engine
  * again, and the addresses stay. Whatever else happens before the new engine is there releases the addresses.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
 import { createLab, LAB_VIP, LAB_VIP6, type Lab } from '../../src/lab/lab.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
 import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
@@ -262,4 +264,30 @@ describeNetns('an engine with onCrash: restart', () => {
     await second.becomes('Active', 8_000)
     await eventually('r2 alone to have the address', () => lab.holders(LAB_VIP).join() === 'r2', SIGHT(first))
   })
+
+  test.each(['throw', 'SIGABRT', 'eat'])(
+    'an engine that ends by %s returns, and no client loses a probe',
+    async (deed) => {
+      const file = join(packageRoot(), 'test', 'support', 'misbehaving-engine.mjs')
+      process.env.NODE_OPTIONS = `--import=${file} --max-old-space-size=64`
+      const order = join(tmpdir(), `deed-${process.pid}-${deed}`)
+      process.env.MISBEHAVIOUR = order
+      onTestFinished(() => {
+        rmSync(order, { force: true })
+        delete process.env.NODE_OPTIONS
+        delete process.env.MISBEHAVIOUR
+      })
+      writeFileSync(order, deed)
+      const { lab, first, second } = await startGroup()
+      const before = await transitionsOf(second)
+      const prober = await probing(lab, LAB_VIP)
+      const { pid } = await first.status()
+      process.kill(pid, deed === 'SIGABRT' ? 'SIGABRT' : 'SIGWINCH')
+      const isAnother = async () => ((await first.snapshot())?.pid ?? pid) !== pid
+      await eventually('another engine', isAnother, { ...SIGHT(first), within: 30_000 })
+      await clocked(first)
+      expect((await prober.stop()).lost, 'lost probes').toBe(0)
+      expect(await transitionsOf(second), 'transitions of the Backup').toEqual(before)
+    },
+  )
 })
