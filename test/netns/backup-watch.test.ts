@@ -73,7 +73,8 @@ describeNetns('a Backup with lease on', () => {
       const after = await backup.status()
       const [first, last] = [before.routers[0], after.routers[0]]
       expect(last?.state).toBe('Backup')
-      expect((last?.counters.received ?? 0) - (first?.counters.received ?? 0)).toBeGreaterThan(90)
+      const received = (last?.counters.received ?? 0) - (first?.counters.received ?? 0)
+      expect(received, `packets, transitions ${JSON.stringify(last?.counters.transitions)}`).toBeGreaterThan(90)
       expect(last?.holder.heardMsAgo ?? Number.POSITIVE_INFINITY, 'ms since the last advertisement').toBeLessThan(500)
       const causes = Object.entries(after.turns).map(([cause, count]) => [
         cause,
