@@ -156,7 +156,8 @@ describeNetns('a group with lease on', () => {
     onTestFinished(() => lab.destroy())
     const weight = join(lab.directory, 'weight')
     writeFileSync(weight, '0')
-    const healthchecks = [{ name: 'number', file: weight, content: 'weight', interval: '50ms' }]
+    // A worker that gets no CPU for seconds would make the check unknown, and the priority 200 again.
+    const healthchecks = [{ name: 'number', file: weight, content: 'weight', interval: '50ms', unknownAfter: '60s' }]
     const plan = { host: lab.router(1), priority: 200, intervalMs: 100, address: LAB_VIP }
     const extra = { track: [{ healthcheck: 'number', weight: 1 }] }
     const daemon = new Holdfast(lab, plan, extra, [], { ...ON, healthchecks })
