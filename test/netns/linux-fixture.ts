@@ -120,6 +120,7 @@ export class Agent {
   readonly #answers = new Map<number, (line: Said) => void>()
   readonly #ready: Promise<unknown>
   #calls = 0
+  #ended = false
   readable = 0
 
   constructor(namespace: string, wrap: readonly string[] = []) {
@@ -130,6 +131,7 @@ export class Agent {
     // The first caller of the agent gets the error of its start.
     this.#ready.catch(() => {})
     void this.#process.ended.then(({ code, signal }) => {
+      this.#ended = true
       for (const answer of this.#answers.values()) answer({ error: `agent ended: ${code ?? signal}` })
     })
   }
@@ -164,11 +166,14 @@ export class Agent {
   async open(options: AdvertOptions): Promise<number> {
     const { socket, failure } = await this.call('openAdvert', options)
     if (socket === undefined) throw new Error(failure?.message ?? 'neither socket nor failure')
-    onTestFinished(() => this.call('closeAdvert', socket))
+    onTestFinished(async () => {
+      if (!this.#ended) await this.call('closeAdvert', socket)
+    })
     return socket
   }
 
   stop(): void {
+    this.#ended = true
     this.#process.signal('SIGKILL')
   }
 

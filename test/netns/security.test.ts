@@ -145,7 +145,9 @@ describeNetns('an attacker on the segment of a multicast group', () => {
       expect(after[name].metric('mismatched_routers', { reason: 'ttl' }), `mismatched routers of ${name}`).toBe(1)
     }
     const told = attacked.told(1, before.r1)
-    expect(told, 'log lines of r1 about the attack').toEqual([expect.stringContaining(`${UNLISTED} on eth0: ttl`)])
+    expect(told, 'log lines of r1 about the attack').toEqual([
+      expect.stringContaining(`of ${UNLISTED} on eth0 for vip (VRID 51): its TTL is not 255`),
+    ])
     expect(after.transitions(), 'transitions of both routers').toEqual(before.transitions())
     expect(attacked.client(at), 'answers to the client during the attack').toEqual(UNTOUCHED)
   })

@@ -40,6 +40,7 @@ const COMMANDS = [
     file.replace(/\.ts$/, ''),
   ),
   'corednsmonitor',
+  'monitor',
 ]
 
 test('holdfast --help lists each command with a description, and no other word', async () => {
