@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packets that say the same as the last one, for example the advertisements of an Active that a Backup follows.
- * Decided here: a packet is a repetition if all its octets are the same, except for IP ID, header checksum and type of
- * service. A repetition does not run JavaScript; its time moves a deadline. Any other packet
- * of the same number runs JavaScript, in the order of the kernel. A number is the octet behind the first octet of the
- * IP payload, which is a VRID. Does not know what is advertised.
+ * A packet is a repetition if all its octets are the same, except for IP ID, header checksum and type of service. A
+ * repetition does not run JavaScript; its time moves a deadline. Any other packet of the same number runs JavaScript, in
+ * the order of the kernel. A number is the octet behind the first octet of the IP payload, which is a VRID. This file
+ * does not know what is advertised.
  */
 #ifndef ADDON_REPEATED_H
 #define ADDON_REPEATED_H

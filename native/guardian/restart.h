@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts the engine again after a crash, without a move of its addresses (docs/adr/0088). Decided here: a crash that
- * may be followed by a restart, how long the addresses wait for the next engine, and what ends the wait. While the
- * addresses wait, the clock thread sends the frames of the dead engine (clock/orphans.h). Does not know what a snapshot
- * contains, or what the next engine does with it.
+ * Starts the engine again after a crash, without a move of its addresses (docs/adr/0088). This file decides which
+ * crash may be followed by a restart, how long the addresses wait for the next engine, and what ends the wait. While
+ * the addresses wait, the clock thread sends the frames of the dead engine (clock/orphans.h). This file does not know
+ * what a snapshot contains, or what the next engine does with it.
  */
 #ifndef GUARDIAN_RESTART_H
 #define GUARDIAN_RESTART_H

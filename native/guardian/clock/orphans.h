@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Orders without an engine: between the crash of an engine and the adoption by the next one, the clock thread sends
- * their frames. Decided here: news stops the frames of its unit for good, because no engine reads it. A proof of the
+ * their frames. News stops the frames of its unit for good, because no engine reads it. A proof of the
  * next engine does not count, because that engine cannot have read what arrived before its start.
  */
 #ifndef GUARDIAN_CLOCK_ORPHANS_H
