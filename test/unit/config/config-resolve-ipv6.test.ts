@@ -189,7 +189,7 @@ describe('own addresses', () => {
     ['by DHCPv6, and the only one besides link-local', 'eth0 fe80::11/64 fd00::200/128'],
     ['preferred, so nobody made it a VIP', 'eth0 fe80::11/64 fd00::11/64 fd00::200/128+'],
   ])('an own address as a VIP is an error: %s', (_, text) => {
-    expect(own(text)).toEqual([expect.stringMatching(/^h\.yaml:2:41: Cannot use fd00::200 as a virtual address/)])
+    expect(own(text)).toEqual([expect.stringMatching(/^h\.yaml:2:41: addresses of "api6": cannot use fd00::200/)])
   })
 
   test.each([
