@@ -301,7 +301,7 @@ describe('places', () => {
     expect(said(text)).toEqual([
       '1:8: unknown key "lisen" in api: did you mean "listen"?',
       '4:11: virtualRouters[0].vrid: cannot use 300, expected an integer from 1 to 255',
-      '6:5: Cannot set "interface" twice: it is already set on line 5',
+      '6:5: interface: cannot set this key twice (first on line 5), expected it once',
       '9:9: virtualRouters[0].addresses[1]: cannot use "nonsense", expected an IP address, such as 10.0.0.200, 10.0.0.200/24 or fd00::200/64',
       '11:13: name: cannot use "b" twice (first on line 10), expected another name for each virtual router',
       '11:22: vrid of "b": cannot use 5 twice (first on line 10), expected another VRID for each router of IPv4 on "eth0"',

@@ -166,7 +166,9 @@ describe('interface: auto', () => {
       `${API}, interface: eth0`,
       'name: b, vrid: 51, interface: auto, addresses: [10.0.0.201]',
     )
-    expect(said).toEqual(['h.yaml:3:22: Cannot use VRID 51 twice for IPv4 on "eth0": used by "api"'])
+    expect(said).toEqual([
+      'h.yaml:3:22: vrid of "b": cannot use 51, which "api" uses on "eth0", expected another VRID for each router of IPv4',
+    ])
   })
 })
 
