@@ -162,6 +162,13 @@ if [ "$mode" = test ] && ! scripts/coredns.sh --look >/dev/null; then
   scripts/coredns.sh >/dev/null || say 'Cannot build CoreDNS (Go and its module proxy are needed)'
 fi
 
+# Packages of a node's network services, which tests unpack in a machine of their own. Skipped as CoreDNS is. --------------
+
+if [ "$mode" = test ] && ! scripts/node-packages.sh --look >/dev/null; then
+  say 'downloading the packages of a node'
+  scripts/node-packages.sh >/dev/null || say 'Cannot download the packages of a node (Debian and apt-get are needed)'
+fi
+
 # Builds: outdated if a source, or a folder that has lost a source, is newer than the last build. --------------------
 
 stale() { # stale STAMP SOURCE...

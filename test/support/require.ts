@@ -29,15 +29,21 @@ function isBuilt(name: string, binary: string): boolean {
 const BINARIES: Readonly<Record<string, string>> = { 'raw-socket': 'raw.node' }
 
 /** Returns the path of the CoreDNS that scripts/setup.sh has built; `undefined` if there is none. */
-export function corednsProgram(): string | undefined {
-  const script = join(import.meta.dirname, '..', '..', 'scripts', 'coredns.sh')
-  const { status, stdout } = spawnSync(script, ['--look'], { encoding: 'utf8' })
+export const corednsProgram = (): string | undefined => lookedUp('coredns.sh')
+
+/** Returns the folder with the packages of a node's services that scripts/setup.sh has downloaded; `undefined` if there is none. */
+export const nodePackages = (): string | undefined => lookedUp('node-packages.sh')
+
+function lookedUp(script: string): string | undefined {
+  const path = join(import.meta.dirname, '..', '..', 'scripts', script)
+  const { status, stdout } = spawnSync(path, ['--look'], { encoding: 'utf8' })
   return status === 0 ? stdout.trim() : undefined
 }
 
 const isHere = (tool: string): boolean => {
   if (tool === 'a Docker engine') return engineAnswers()
   if (tool === 'CoreDNS') return corednsProgram() !== undefined
+  if (tool === 'packages of a node') return nodePackages() !== undefined
   const binary = BINARIES[tool]
   return binary === undefined ? FOLDERS.some((folder) => existsSync(join(folder, tool))) : isBuilt(tool, binary)
 }

@@ -26,6 +26,7 @@ import { DnsAccount } from '../../cluster/runtime/dns/dns-account.ts'
 import { DnsWishWatch } from '../../cluster/runtime/dns/dns-wishes.ts'
 import { busDnsmasq } from '../../cluster/runtime/dns/dnsmasq-client.ts'
 import { DnsmasqDuty } from '../../cluster/runtime/dns/dnsmasq-duty.ts'
+import { upstreamText } from '../../cluster/runtime/dns/upstream-file.ts'
 import { machineWith, textIn } from '../../cluster/runtime/machine.ts'
 import { serveMetrics } from '../../cluster/runtime/metrics-server.ts'
 import { AGENT_LOG, type AgentLogging, repeated } from '../../log/agent-events.ts'
@@ -163,7 +164,7 @@ class DnsMonitor {
     let before = ''
     let turnedAt = 0
     while (!signal.aborted) {
-      const now = `${textIn(this.#settings.resolvConf)} ${JSON.stringify(this.#wishes.wishes)}`
+      const now = `${upstreamText(this.#settings.resolvConf)} ${JSON.stringify(this.#wishes.wishes)}`
       const isDue = performance.now() - turnedAt >= this.#settings.checkInterval
       if (this.#isChanged || now !== before || isDue) {
         this.#isChanged = false

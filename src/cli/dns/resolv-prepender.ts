@@ -35,7 +35,7 @@ export async function resolvPrependerCommand(vips: readonly string[], flags: Pre
     const domains = `${process.env.IP4_DOMAINS ?? ''} ${process.env.IP6_DOMAINS ?? ''}`.split(/\s+/).filter(Boolean)
     const found = await prepend({ root, networkManager, domains, own: { address, domain } })
     if ('problem' in found) return failed(found.problem)
-    const changed = [...copied, ...found.changed]
+    const changed = [...new Set([...copied, ...found.changed])]
     return said(changed.length === 0 ? 'nothing changed' : `written: ${changed.join(', ')}`)
   } catch (error) {
     return failed(`Cannot write the DNS settings: ${messageOf(error)}`)

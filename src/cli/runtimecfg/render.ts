@@ -24,6 +24,7 @@ import { vridsOf } from '../../cluster/decisions/engine/vrid.ts'
 import { vrrpInterface } from '../../cluster/decisions/engine/vrrp-interface.ts'
 import { type PairFacts, type TemplateFacts, templateData } from '../../cluster/decisions/template-data.ts'
 import { serverIn } from '../../cluster/runtime/api/cluster-access.ts'
+import { upstreamText } from '../../cluster/runtime/dns/upstream-file.ts'
 import { machineWith, textIn } from '../../cluster/runtime/machine.ts'
 import { render } from '../../template/render.ts'
 import type { Structure } from '../../template/value.ts'
@@ -113,7 +114,7 @@ function factsOf(settings: RenderSettings): TemplateFacts | string {
     own.push(place.source)
     placed.push({ ...{ api, ingress }, own: place.source, interface: place.interface, ...none })
   }
-  const resolvConf = textIn(settings.resolvConf)
+  const resolvConf = upstreamText(settings.resolvConf)
   if (resolvConf === undefined) return `Cannot read the DNS servers in ${settings.resolvConf}`
   const { servers } = upstreamsIn(resolvConf, own)
   if (servers.length === 0) return `Cannot find a DNS server in ${settings.resolvConf} except this node itself`

@@ -21,7 +21,9 @@ export function tooManyRouters(entries: readonly unknown[], locate: Locate): Pro
   return [...routersOn].flatMap(([key, indices]) => {
     const excess = indices[VRIDS]
     if (excess === undefined) return []
-    const message = `virtualRouters: cannot run ${indices.length} ${key}, expected at most ${VRIDS}, because each needs a VRID of its own`
+    const message =
+      `Cannot run ${indices.length} ${key}: each needs a VRID of its own, and there are ${VRIDS} of them ` +
+      'on an interface for each family'
     return [problemAt(locate, ['virtualRouters', excess], 'error', message)]
   })
 }

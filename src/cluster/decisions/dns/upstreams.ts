@@ -4,6 +4,9 @@
  */
 import { type Address, parseAddress } from '../../../wire/address.ts'
 
+/** Addresses at which systemd-resolved answers on its own node. */
+const RESOLVED: readonly string[] = ['127.0.0.53', '127.0.0.54']
+
 /** Largest number of servers that CoreDNS' plugin `forward` accepts. */
 export const MOST_UPSTREAMS = 15
 
@@ -33,6 +36,10 @@ export function upstreamsIn(resolvConf: string, own: readonly Address[]): Upstre
     notes.push(`nameserver ${left.join(', ')} is left out: CoreDNS accepts at most ${MOST_UPSTREAMS}`)
   return { servers: servers.slice(0, MOST_UPSTREAMS), notes }
 }
+
+/** Tells whether a resolv.conf leads to systemd-resolved. */
+export const isOfResolved = (resolvConf: string): boolean =>
+  nameserversIn(resolvConf).some((server) => RESOLVED.includes(server))
 
 /** Returns the words after `nameserver` in a resolv.conf, in the order of the lines. */
 export const nameserversIn = (resolvConf: string): readonly string[] =>

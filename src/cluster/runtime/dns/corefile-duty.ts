@@ -14,6 +14,7 @@ import type { DnsWishes } from '../../decisions/dns/corefile-wishes.ts'
 import { replaceFile } from '../fact-file.ts'
 import { textIn } from '../machine.ts'
 import type { DnsAccount } from './dns-account.ts'
+import { upstreamText } from './upstream-file.ts'
 
 export type CorefileOptions = {
   readonly cluster: DnsCluster
@@ -52,7 +53,7 @@ export class CorefileDuty {
     const decision = decideCorefile(
       {
         ...{ cluster, template, shortHostname, ...addresses, nodes: this.nodes, wishes: this.wishes },
-        resolvConf: textIn(resolvConf),
+        resolvConf: upstreamText(resolvConf),
       },
       { mayLackNodes },
     )

@@ -29,11 +29,12 @@ export type Prepended = { readonly changed: readonly string[] } | { readonly pro
 
 /**
  * Copies NetworkManager's resolv.conf if the node has no DNS server at all, because the choice of the node's address
- * may take a while. Throws the error of the file system.
+ * may take a while. A link stays, because the program that writes its file may not have started yet. Throws the error of
+ * the file system.
  */
 export function ensureServer(root: string, networkManager: string): readonly string[] {
   const file = join(root, RESOLV_CONF)
-  if (hasServer(textIn(file) ?? '')) return []
+  if (isLink(file) || hasServer(textIn(file) ?? '')) return []
   replaceFile(file, networkManager)
   return [file]
 }
