@@ -116,7 +116,8 @@ export function resolveRouters(config: Config, node: NodeView, locate: Locate = 
     report(
       'error',
       ['vrid'],
-      `Cannot use VRID ${router.vrid} twice for ${familyName(family)} on "${interfaceName}": used by "${other}"`,
+      `vrid of "${router.name}": cannot use ${router.vrid}, which "${other}" uses on "${interfaceName}", ` +
+        `expected another VRID for each router of ${familyName(family)}`,
     )
     return { ...resolved, fault: 'vridTaken' }
   })
@@ -238,8 +239,8 @@ function checkLength(
   report(
     'error',
     ['addresses'],
-    `Cannot advertise ${addresses.length} addresses of "${name}" on "${chosen?.name}": ` +
-      `the packet has ${length} octets, and the MTU is ${mtu}; use two routers`,
+    `addresses of "${name}": cannot advertise ${addresses.length} on "${chosen?.name}" in one packet of ${length} octets, ` +
+      `expected at most ${mtu} octets (the MTU); use two routers`,
   )
 }
 

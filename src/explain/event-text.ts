@@ -3,6 +3,7 @@
  * This file decides only the text. PURE.
  */
 import { checkEffectText } from '../events/check-effect-text.ts'
+import { probeReasonText } from '../events/check-reason-text.ts'
 import type { EventOf, JournalEvent } from '../events/event.ts'
 import { discardText, reasonText } from '../vrrp/reason-text.ts'
 
@@ -172,7 +173,9 @@ function checkResultText({ from, to }: EventOf<'checkChanged'>): string {
 }
 
 const found = ({ detail, reason }: EventOf<'checkChanged'>): string =>
-  reason === undefined ? '' : `, ${reason}${detail === undefined || detail === '' ? '' : ` (${detail})`}`
+  reason === undefined
+    ? ''
+    : `, ${probeReasonText(reason)}${detail === undefined || detail === '' ? '' : ` (${detail})`}`
 
 function effects(event: EventOf<'checkChanged'>): string {
   const texts = event.effects.map((effect) => checkEffectText(effect, event))

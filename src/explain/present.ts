@@ -3,6 +3,7 @@
  * not run or answer, two Actives, another host with a VIP, a fault, a failed check or a refused reload. This file
  * decides which events begin and end each problem. PURE.
  */
+import { probeReasonText } from '../events/check-reason-text.ts'
 import type { EventOf } from '../events/event.ts'
 import { faultText, reasonOfFailedReload } from './event-text.ts'
 import {
@@ -197,7 +198,7 @@ function ofChecks(state: State): readonly Present[] {
     const { check, effects, reason } = entry.event
     const held = activeOf(state).filter(({ event }) => effects.some(({ router }) => router === event.router))
     const where = held.length === 0 ? '' : `, which is Active for ${held.map(({ event }) => nameOf(event)).join(', ')}`
-    const why = reason === undefined ? '' : ` (${reason})`
+    const why = reason === undefined ? '' : ` (${probeReasonText(reason)})`
     const [first] = held
     return about(
       entry,

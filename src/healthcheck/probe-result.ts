@@ -5,7 +5,7 @@
 import type { Millis } from '../wire/units.ts'
 import type { Outcome } from './health.ts'
 
-/** Reason why a run of a check has its result, used in logs and metric labels. */
+/** Reason why a run of a check has its result, used in fields of the log and in metric labels. */
 export type Reason =
   | 'ok'
   | 'timeout'

@@ -9,6 +9,7 @@ import { afterEach, expect, test } from 'vitest'
 import { packageRoot } from '../../src/lab/installation.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { monotonicMs } from '../../src/lab/wait.ts'
+import { judgeTime } from '../judge/time.ts'
 import { DnsLab, DOMAIN } from '../support/dns-lab.ts'
 import { describeDns } from '../support/require.ts'
 
@@ -108,10 +109,10 @@ describeDns('dnsmasq in front of CoreDNS', () => {
     expect(dns.dig(`api-int.${DOMAIN}`, 'A')).toBe('NOERROR 10.77.0.100')
     expect(dns.dig(`api-int.${DOMAIN}`, 'AAAA'), 'empty, because the name exists').toBe('NOERROR')
     expect(dns.dig('outside.example', 'A')).toBe('NOERROR 198.51.100.1')
-    expect(monotonicMs() - from, 'four answers without a time limit of the client').toBeLessThan(3_000)
+    judgeTime('four answers without a time limit of the client', monotonicMs() - from, 3_000, 'docs/dns.md')
 
     await dns.startCoredns()
-    expect(await made.untilNamed(), 'milliseconds until the cluster is complete again').toBeLessThan(5_000)
+    judgeTime('until the cluster is complete again', await made.untilNamed(), 5_000, 'docs/dns.md')
   })
 
   test('gets CoreDNS again after a restart of dnsmasq, and loses it when corednsmonitor ends', {
@@ -124,7 +125,7 @@ describeDns('dnsmasq in front of CoreDNS', () => {
     made.dnsmasq?.signal('SIGKILL')
     await made.dnsmasq?.exited
     await made.startDnsmasq()
-    expect(await made.untilNamed(), 'milliseconds until the cluster is complete again').toBeLessThan(5_000)
+    judgeTime('until the cluster is complete again', await made.untilNamed(), 5_000, 'docs/dns.md')
     dns.monitor?.signal('SIGTERM')
     expect((await dns.monitor?.exited)?.code).toBe(0)
     expect(dns.dig(`m0.${DOMAIN}`, 'A')).toBe('NXDOMAIN')

@@ -5,7 +5,7 @@
  */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, type TestContext } from 'vitest'
 import { apiIntAnswers } from '../../src/cluster/decisions/dns/corefile-wishes.ts'
 import { GROUP, KIND, PLURAL, VERSION } from '../../src/cluster/decisions/status/published-status.ts'
 import { HOLDFAST } from '../../src/lab/lab.ts'
@@ -14,6 +14,7 @@ import { eventually } from '../../src/lab/wait.ts'
 import { createAuthority } from '../support/certificates.ts'
 import { DnsLab, type DnsLabOptions, DOMAIN } from '../support/dns-lab.ts'
 import { describeDns } from '../support/require.ts'
+import { Turns } from '../support/turns.ts'
 
 const V4 = { apiVips: '10.77.0.100', ingressVips: '10.77.0.101' }
 const V6 = { apiVips: 'fd00:77::100', ingressVips: 'fd00:77::101' }
@@ -23,15 +24,17 @@ const both = (first: typeof V4, second: typeof V4): DnsLabOptions => ({
 })
 
 const READY_PORTS = join(import.meta.dirname, '..', 'support', 'ready-ports.mjs')
-let lab: DnsLab | undefined
-afterEach(async () => {
-  await lab?.destroy()
-  lab = undefined
-})
+/** The tests wait for CoreDNS and corednsmonitor on labs of their own. */
+const turns = new Turns(4)
 
-async function started(options: DnsLabOptions): Promise<DnsLab> {
+function labOf({ onTestFinished }: TestContext, options: DnsLabOptions): DnsLab {
   const made = new DnsLab(options)
-  lab = made
+  onTestFinished(() => made.destroy())
+  return made
+}
+
+async function started(context: TestContext, options: DnsLabOptions): Promise<DnsLab> {
+  const made = labOf(context, options)
   made.cluster.register({ name: 'm0', addresses: ['10.77.0.11', 'fd00:77::11'] })
   made.cluster.register({ name: 'w0.lan', addresses: ['10.77.0.21'], roles: ['worker'] })
   await made.cluster.apiUp()
@@ -50,7 +53,7 @@ function matrix(made: DnsLab, name: string): readonly string[] {
 }
 
 describeDns('CoreDNS with the Corefile of corednsmonitor', () => {
-  test.each([
+  for (const [name, options, api, apps] of [
     [
       'an IPv4 cluster',
       V4,
@@ -75,38 +78,39 @@ describeDns('CoreDNS with the Corefile of corednsmonitor', () => {
       ['NOERROR 10.77.0.100', 'NOERROR fd00:77::100', 'NOERROR fd00:77::100'],
       ['NOERROR 10.77.0.101', 'NOERROR fd00:77::101', 'NOERROR fd00:77::101'],
     ],
-  ] as const)('answers A, AAAA and ANY over UDP and TCP in %s', { timeout: 240_000 }, async (_, options, api, apps) => {
-    const made = await started(options)
-    await made.answers(`m0.${DOMAIN}`, 'A', 'NOERROR 10.77.0.11')
-    expect(matrix(made, `api.${DOMAIN}`), 'api').toEqual(api)
-    expect(matrix(made, `api-int.${DOMAIN}`), 'api-int').toEqual(api)
-    expect(matrix(made, `x.apps.${DOMAIN}`), 'x.apps').toEqual(apps)
-    expect(matrix(made, `a.b.apps.${DOMAIN}`), 'a.b.apps').toEqual(apps)
-    expect(matrix(made, `m0.${DOMAIN}`).slice(0, 2), 'm0').toEqual(['NOERROR 10.77.0.11', 'NOERROR fd00:77::11'])
-    expect(matrix(made, 'm0').slice(0, 2), 'the short name').toEqual(['NOERROR 10.77.0.11', 'NOERROR fd00:77::11'])
-    expect(matrix(made, `w0.${DOMAIN}`).slice(0, 2), 'w0').toEqual(['NOERROR 10.77.0.21', 'NOERROR'])
-    expect(made.dig('outside.example', 'A'), 'outside').toBe('NOERROR 198.51.100.1')
-    expect(made.dig(`missing.${DOMAIN}`, 'A'), 'an unknown name of the cluster').toBe('NXDOMAIN')
-    // A name that only looks like one of the cluster belongs to others.
-    expect(made.dig(`api.${DOMAIN}.outside.example`, 'A')).toBe('NOERROR 198.51.100.1')
-  })
+  ] as const)
+    turns.test(`answers A, AAAA and ANY over UDP and TCP in ${name}`, async (context) => {
+      const made = await started(context, options)
+      await made.answers(`m0.${DOMAIN}`, 'A', 'NOERROR 10.77.0.11')
+      expect(matrix(made, `api.${DOMAIN}`), 'api').toEqual(api)
+      expect(matrix(made, `api-int.${DOMAIN}`), 'api-int').toEqual(api)
+      expect(matrix(made, `x.apps.${DOMAIN}`), 'x.apps').toEqual(apps)
+      expect(matrix(made, `a.b.apps.${DOMAIN}`), 'a.b.apps').toEqual(apps)
+      expect(matrix(made, `m0.${DOMAIN}`).slice(0, 2), 'm0').toEqual(['NOERROR 10.77.0.11', 'NOERROR fd00:77::11'])
+      expect(matrix(made, 'm0').slice(0, 2), 'the short name').toEqual(['NOERROR 10.77.0.11', 'NOERROR fd00:77::11'])
+      expect(matrix(made, `w0.${DOMAIN}`).slice(0, 2), 'w0').toEqual(['NOERROR 10.77.0.21', 'NOERROR'])
+      expect(made.dig('outside.example', 'A'), 'outside').toBe('NOERROR 198.51.100.1')
+      expect(made.dig(`missing.${DOMAIN}`, 'A'), 'an unknown name of the cluster').toBe('NXDOMAIN')
+      // A name that only looks like one of the cluster belongs to others.
+      expect(made.dig(`api.${DOMAIN}.outside.example`, 'A')).toBe('NOERROR 198.51.100.1')
+    })
 
-  test('asks the second upstream server after SERVFAIL of the first, and when the first is gone', {
-    timeout: 240_000,
-  }, async () => {
-    const made = await started(V4)
-    expect(made.dig('servfail.example', 'A')).toBe('NOERROR 198.51.100.2')
-    made.upstreams[0]?.signal('SIGKILL')
-    await made.upstreams[0]?.exited
-    await made.answers('other.outside.example', 'A', 'NOERROR 198.51.100.2', 15_000, '+time=10')
-  })
+  turns.test(
+    'asks the second upstream server after SERVFAIL of the first, and when the first is gone',
+    async (context) => {
+      const made = await started(context, V4)
+      expect(made.dig('servfail.example', 'A')).toBe('NOERROR 198.51.100.2')
+      made.upstreams[0]?.signal('SIGKILL')
+      await made.upstreams[0]?.exited
+      await made.answers('other.outside.example', 'A', 'NOERROR 198.51.100.2', 15_000, '+time=10')
+    },
+  )
 
-  test('answers the name of a new node, and no longer that of a removed one', { timeout: 240_000 }, async () => {
-    const made = await started(V4)
+  turns.test('answers the name of a new node, and no longer that of a removed one', async (context) => {
+    const made = await started(context, V4)
     await made.answers(`m0.${DOMAIN}`, 'A', 'NOERROR 10.77.0.11')
     made.cluster.register({ name: 'm1', addresses: ['10.77.0.12'] })
     made.cluster.leave('w0.lan')
-    // CoreDNS looks at the Corefile every 30 s, plus up to 15 s of jitter.
     await made.answers(`m1.${DOMAIN}`, 'A', 'NOERROR 10.77.0.12')
     await made.answers(`w0.${DOMAIN}`, 'A', 'NXDOMAIN')
     // A node may get another address under the same name.
@@ -116,94 +120,94 @@ describeDns('CoreDNS with the Corefile of corednsmonitor', () => {
 })
 
 describeDns('corednsmonitor', () => {
-  test('writes no Corefile while the API is silent, and keeps the one in force when all nodes are gone', {
-    timeout: 240_000,
-  }, async () => {
-    const made = new DnsLab(V4)
-    lab = made
-    made.startMonitor()
-    await made.monitor?.line(/nodes of the cluster are not known yet/, 60_000)
-    expect(existsSync(made.corefile)).toBe(false)
-    made.cluster.register({ name: 'm0', addresses: ['10.77.0.11'] })
-    await made.cluster.apiUp()
-    await made.monitor?.line(/"event":"corefileWritten"/, 40_000)
-    const text = readFileSync(made.corefile, 'utf8')
-    made.cluster.leave('m0')
-    made.serversAre()
-    await made.monitor?.line(/no upstream DNS server/, 60_000)
-    expect(readFileSync(made.corefile, 'utf8')).toBe(text)
-  })
-
-  test('follows nodesResolution and appsResolution of HostedNetServices without a restart of CoreDNS', {
-    timeout: 240_000,
-  }, async () => {
-    const made = await started(V4)
-    const spec = (dns: object) =>
-      made.cluster.api.store.put(`${GROUP}/${VERSION}/${PLURAL}`, {
-        ...{ apiVersion: `${GROUP}/${VERSION}`, kind: KIND, metadata: { name: 'cluster' }, spec: { dns } },
+  // The longest test starts first.
+  turns.test(
+    'leads api-int to an external load balancer after three answers of kube-api, and keeps it',
+    async (context) => {
+      const made = labOf(context, { ...V4, flags: ['--api-port=7443'] })
+      const place = made.cluster.lab.client
+      const authority = createAuthority()
+      const { cert, key } = authority.issue('DNS:api-int')
+      authority.remove()
+      writeFileSync(join(made.folder, 'cert.pem'), cert)
+      writeFileSync(join(made.folder, 'key.pem'), key)
+      made.cluster.register({ name: 'm0', addresses: ['10.77.0.11'] })
+      const wish = (apiintIpAddress?: string) =>
+        made.cluster.api.store.put(`${GROUP}/${VERSION}/${PLURAL}`, {
+          ...{ apiVersion: `${GROUP}/${VERSION}`, kind: KIND, metadata: { name: 'cluster' } },
+          spec: { dns: { ...(apiintIpAddress === undefined ? {} : { apiintIpAddress }) } },
+        })
+      wish(place.address)
+      await made.cluster.apiUp()
+      made.startMonitor()
+      // Nothing answers there yet, so the Corefile has the VIP.
+      await made.monitor?.line(/"event":"corefileWritten"/, 40_000)
+      const answers = () => apiIntAnswers(readFileSync(made.corefile, 'utf8'), DOMAIN)
+      expect(answers()).toEqual(['10.77.0.100'])
+      const balancer = new LoggedProcess(made.cluster.lab, place, ['node', READY_PORTS, made.folder, '7443s'])
+      await made.monitor?.line(/"event":"apiIntMoved"/, 60_000)
+      await eventually('the Corefile with the load balancer', () => answers().join() === place.address, {
+        sight: answers,
+        within: 10_000,
       })
-    await made.answers(`m0.${DOMAIN}`, 'A', 'NOERROR 10.77.0.11')
-    spec({ nodesResolution: 'Disabled', appsResolution: 'Disabled' })
-    await made.answers(`m0.${DOMAIN}`, 'A', 'NXDOMAIN')
-    await made.answers(`x.apps.${DOMAIN}`, 'A', 'NXDOMAIN', 5_000)
-    expect(made.dig(`api-int.${DOMAIN}`, 'A')).toBe('NOERROR 10.77.0.100')
-    spec({})
-    await made.answers(`m0.${DOMAIN}`, 'A', 'NOERROR 10.77.0.11', 80_000)
-    await made.answers(`x.apps.${DOMAIN}`, 'A', 'NOERROR 10.77.0.101', 35_000)
-  })
-
-  test('leads api-int to an external load balancer after three answers of kube-api, and keeps it', {
-    timeout: 240_000,
-  }, async () => {
-    const made = new DnsLab({ ...V4, flags: ['--api-port=7443'] })
-    lab = made
-    const place = made.cluster.lab.client
-    const authority = createAuthority()
-    const { cert, key } = authority.issue('DNS:api-int')
-    authority.remove()
-    writeFileSync(join(made.folder, 'cert.pem'), cert)
-    writeFileSync(join(made.folder, 'key.pem'), key)
-    made.cluster.register({ name: 'm0', addresses: ['10.77.0.11'] })
-    const wish = (apiintIpAddress?: string) =>
-      made.cluster.api.store.put(`${GROUP}/${VERSION}/${PLURAL}`, {
-        ...{ apiVersion: `${GROUP}/${VERSION}`, kind: KIND, metadata: { name: 'cluster' } },
-        spec: { dns: { ...(apiintIpAddress === undefined ? {} : { apiintIpAddress }) } },
+      // The load balancer is silent, corednsmonitor starts again, and the address stays.
+      balancer.signal('SIGKILL')
+      await balancer.exited
+      made.monitor?.signal('SIGTERM')
+      await made.monitor?.exited
+      made.cluster.register({ name: 'm1', addresses: ['10.77.0.12'] })
+      made.startMonitor()
+      await made.monitor?.line(/"event":"corefileWritten"/, 40_000)
+      expect(answers()).toEqual([place.address])
+      // Without the wish, the VIP is back.
+      wish()
+      await made.monitor?.line(/"event":"apiIntMoved"/, 40_000)
+      await eventually('the Corefile with the VIP', () => answers().join() === '10.77.0.100', {
+        sight: answers,
+        within: 10_000,
       })
-    wish(place.address)
-    await made.cluster.apiUp()
-    made.startMonitor()
-    // Nothing answers there yet, so the Corefile has the VIP.
-    await made.monitor?.line(/"event":"corefileWritten"/, 40_000)
-    const answers = () => apiIntAnswers(readFileSync(made.corefile, 'utf8'), DOMAIN)
-    expect(answers()).toEqual(['10.77.0.100'])
-    const balancer = new LoggedProcess(made.cluster.lab, place, ['node', READY_PORTS, made.folder, '7443s'])
-    await made.monitor?.line(/"event":"apiIntMoved"/, 60_000)
-    await eventually('the Corefile with the load balancer', () => answers().join() === place.address, {
-      sight: answers,
-      within: 10_000,
-    })
-    // The load balancer is silent, corednsmonitor starts again, and the address stays.
-    balancer.signal('SIGKILL')
-    await balancer.exited
-    made.monitor?.signal('SIGTERM')
-    await made.monitor?.exited
-    made.cluster.register({ name: 'm1', addresses: ['10.77.0.12'] })
-    made.startMonitor()
-    await made.monitor?.line(/"event":"corefileWritten"/, 40_000)
-    expect(answers()).toEqual([place.address])
-    // Without the wish, the VIP is back.
-    wish()
-    await made.monitor?.line(/"event":"apiIntMoved"/, 40_000)
-    await eventually('the Corefile with the VIP', () => answers().join() === '10.77.0.100', {
-      sight: answers,
-      within: 10_000,
-    })
-  })
+    },
+  )
 
-  test('keeps a good Corefile if the template is wrong, and the permissions of the template', {
-    timeout: 240_000,
-  }, async () => {
-    const made = await started(V4)
+  turns.test(
+    'writes no Corefile while the API is silent, and keeps the one in force when all nodes are gone',
+    async (context) => {
+      const made = labOf(context, V4)
+      made.startMonitor()
+      await made.monitor?.line(/nodes of the cluster are not known yet/, 60_000)
+      expect(existsSync(made.corefile)).toBe(false)
+      made.cluster.register({ name: 'm0', addresses: ['10.77.0.11'] })
+      await made.cluster.apiUp()
+      await made.monitor?.line(/"event":"corefileWritten"/, 40_000)
+      const text = readFileSync(made.corefile, 'utf8')
+      made.cluster.leave('m0')
+      made.serversAre()
+      await made.monitor?.line(/no upstream DNS server/, 60_000)
+      expect(readFileSync(made.corefile, 'utf8')).toBe(text)
+    },
+  )
+
+  turns.test(
+    'follows nodesResolution and appsResolution of HostedNetServices without a restart of CoreDNS',
+    async (context) => {
+      const made = await started(context, V4)
+      const spec = (dns: object) =>
+        made.cluster.api.store.put(`${GROUP}/${VERSION}/${PLURAL}`, {
+          ...{ apiVersion: `${GROUP}/${VERSION}`, kind: KIND, metadata: { name: 'cluster' }, spec: { dns } },
+        })
+      await made.answers(`m0.${DOMAIN}`, 'A', 'NOERROR 10.77.0.11')
+      spec({ nodesResolution: 'Disabled', appsResolution: 'Disabled' })
+      await made.answers(`m0.${DOMAIN}`, 'A', 'NXDOMAIN')
+      await made.answers(`x.apps.${DOMAIN}`, 'A', 'NXDOMAIN', 5_000)
+      expect(made.dig(`api-int.${DOMAIN}`, 'A')).toBe('NOERROR 10.77.0.100')
+      spec({})
+      await made.answers(`m0.${DOMAIN}`, 'A', 'NOERROR 10.77.0.11', 80_000)
+      await made.answers(`x.apps.${DOMAIN}`, 'A', 'NOERROR 10.77.0.101', 35_000)
+    },
+  )
+
+  turns.test('keeps a good Corefile if the template is wrong, and the permissions of the template', async (context) => {
+    const made = await started(context, V4)
     const text = readFileSync(made.corefile, 'utf8')
     const template = join(made.folder, 'Corefile.tmpl')
     const good = readFileSync(template, 'utf8')
@@ -214,9 +218,8 @@ describeDns('corednsmonitor', () => {
     expect(statSync(made.corefile).mode & 0o777).toBe(statSync(template).mode & 0o777)
   })
 
-  test('says that another program has the port of CoreDNS', { timeout: 240_000 }, async () => {
-    const made = new DnsLab(V4)
-    lab = made
+  turns.test('says that another program has the port of CoreDNS', async (context) => {
+    const made = labOf(context, V4)
     const other = join(made.folder, 'other')
     writeFileSync(other, '. {\n    errors\n    template ANY ANY . {\n        rcode REFUSED\n    }\n}\n')
     await made.startOther(other)
@@ -226,21 +229,21 @@ describeDns('corednsmonitor', () => {
     await made.monitor?.line(/another program has port 53/, 60_000)
   })
 
-  test('with --once writes a Corefile without an API, and leaves an existing one without the nodes', {
-    timeout: 240_000,
-  }, async () => {
-    const made = new DnsLab(V4)
-    lab = made
-    const once = async () =>
-      (
-        await new LoggedProcess(made.cluster.lab, made.node, [HOLDFAST, 'corednsmonitor', ...made.words, '--once'])
-          .exited
-      ).code
-    expect(await once()).toBe(0)
-    const text = readFileSync(made.corefile, 'utf8')
-    expect(text).toContain('10.77.0.100')
-    made.serversAre('9.9.9.9')
-    expect(await once()).toBe(0)
-    expect(readFileSync(made.corefile, 'utf8')).toBe(text)
-  })
+  turns.test(
+    'with --once writes a Corefile without an API, and leaves an existing one without the nodes',
+    async (context) => {
+      const made = labOf(context, V4)
+      const once = async () =>
+        (
+          await new LoggedProcess(made.cluster.lab, made.node, [HOLDFAST, 'corednsmonitor', ...made.words, '--once'])
+            .exited
+        ).code
+      expect(await once()).toBe(0)
+      const text = readFileSync(made.corefile, 'utf8')
+      expect(text).toContain('10.77.0.100')
+      made.serversAre('9.9.9.9')
+      expect(await once()).toBe(0)
+      expect(readFileSync(made.corefile, 'utf8')).toBe(text)
+    },
+  )
 })

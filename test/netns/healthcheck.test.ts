@@ -159,7 +159,7 @@ describeNetns('the VIP follows the healthy service', () => {
 
   test('if the process of the service is killed, r2 takes over, and the log has the reason', async () => {
     const { since } = await loses('a killed server', () => void service.signal('SIGKILL'))
-    await told('web', since, /up → down: connection(Refused|Reset)/)
+    await told('web', since, /up → down: connection (refused|reset)/)
     expect((await second.router()).reason, 'reason for which r2 took over').toMatch(
       /^(activeDemoted|lowerPriorityActive)$/,
     )
@@ -180,7 +180,7 @@ describeNetns('the VIP follows the healthy service', () => {
 
   test('if the service hangs, the check is down after at most an interval and a timeout', async () => {
     const { since } = await loses('a server that hangs', () => void service.signal('SIGSTOP'))
-    const { at } = await told('web', since, /up → down: timeout/)
+    const { at } = await told('web', since, /up → down: no result in time/)
     expect(at - since, 'ms from the stop of the service to the log line of the check').toBeLessThan(
       POLL + TIMEOUT + 1_000,
     )
@@ -190,7 +190,7 @@ describeNetns('the VIP follows the healthy service', () => {
 
   test('if the service answers 500, the check is down after at most an interval', async () => {
     const { since } = await loses('a server that answers 500', () => write('mode', '500'))
-    const { at } = await told('web', since, /up → down: status/)
+    const { at } = await told('web', since, /up → down: unexpected HTTP status/)
     expect(at - since, 'ms from the first answer 500 to the log line of the check').toBeLessThan(POLL + 1_000)
     write('mode', '200')
     await everythingIsUp('it answers 200')
@@ -201,7 +201,7 @@ describeNetns('the VIP follows the healthy service', () => {
     certify(lives)
     service.signal('SIGHUP')
     const { since } = await loses('an expired certificate', () => {})
-    await told('tls', since, /up → down: certificateRefused .*expired/)
+    await told('tls', since, /up → down: certificate not accepted .*expired/)
     expect((await first.router()).priority.effective).toBe(100)
     certify(3_600_000)
     service.signal('SIGHUP')
@@ -218,7 +218,7 @@ describeNetns('the VIP follows the healthy service', () => {
 
   test('of a check program that ignores SIGTERM, no process survives, not even a grandchild in a session of its own', async () => {
     const { since } = await loses('a program that hangs', () => write('stuck', ''))
-    await told('script', since, /up → down: timeout/)
+    await told('script', since, /up → down: no result in time/)
     rmSync(join(folder, 'stuck'))
     await everythingIsUp('the program ends again')
     await eventually('nothing of it to be left', () => programsOf(mark).every(({ name }) => name === 'check'), {

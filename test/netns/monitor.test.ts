@@ -4,46 +4,43 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { judgeTime } from '../judge/time.ts'
 import { BalancerLab, type BalancerNode, TEMPLATE } from '../support/balancer-lab.ts'
 import { describeBalancer } from '../support/require.ts'
+import { Turns } from '../support/turns.ts'
 
 const WITHIN = 40_000
+const BOUND = 'docs/load-balancer.md'
 const REDIRECTED = 'holdfast_monitor_redirect{family="ip"} 1'
-let all: BalancerLab
-let node: BalancerNode
-
-/** Waits, and returns what the client lost after an event. Requests that have not ended yet are waited for. */
-async function lossSince(at: number, ms: number) {
-  await sleep(ms + 2_500)
-  const loss = all.loss(at, at + ms)
-  // On a busy machine the client sends less often than each 10 ms.
-  expect(loss.asked, 'requests of the client').toBeGreaterThan(ms / 500)
-  return loss
-}
+/** The tests wait for HAProxy and the monitor on labs of their own. */
+const turns = new Turns(3)
 
 describeBalancer('the monitor of HAProxy', () => {
-  beforeEach(async () => {
-    all = new BalancerLab()
-    node = all.node(1)
-    await all.start()
-  })
-  afterEach(() => all.destroy())
+  /** Defines a test with a lab of its own, whose first node has the VIP. */
+  function test(title: string, body: (all: BalancerLab, node: BalancerNode) => Promise<void>): void {
+    turns.test(title, async ({ onTestFinished }) => {
+      const all = new BalancerLab()
+      onTestFinished(() => all.destroy())
+      await all.start()
+      await body(all, all.node(1))
+    })
+  }
 
-  test('a killed HAProxy costs less than a second of requests, and the rules come back with it', async () => {
+  test('a killed HAProxy costs less than a second of requests, and the rules come back with it', async (all, node) => {
     await all.balance(node)
     await all.startClient()
     const killed = node.haproxy?.killFamily() ?? 0
-    const loss = await lossSince(killed, 3_000)
-    expect(loss.until, `last lost request after the kill, ms: ${JSON.stringify(loss)}`).toBeLessThan(1_000)
+    const loss = await all.lossSince(killed, 3_000)
+    judgeTime(`last lost request after the kill: ${JSON.stringify(loss)}`, loss.until, 1_000, BOUND)
     await node.redirectIs(false)
     expect(await node.metrics()).toContain('holdfast_monitor_haproxy_usable 0')
 
     const again = monotonicMs()
     node.startHaproxy()
     await node.redirectIs(true)
-    expect(await lossSince(again, 2_000)).toMatchObject({ lost: 0 })
+    expect(await all.lossSince(again, 2_000)).toMatchObject({ lost: 0 })
     await eventually('the metric of the rules', async () => (await node.metrics()).includes(REDIRECTED), {
       sight: () => node.metrics(),
       within: WITHIN,
@@ -51,20 +48,20 @@ describeBalancer('the monitor of HAProxy', () => {
     })
   })
 
-  test('a frozen HAProxy is left after the time limit of a check', async () => {
+  test('a frozen HAProxy is left after the time limit of a check', async (all, node) => {
     await all.balance(node)
     await all.startClient()
     const frozen = node.signalHaproxy('SIGSTOP')
     await node.redirectIs(false)
     const off = monotonicMs()
-    const loss = await lossSince(off, 1_000)
+    const loss = await all.lossSince(off, 1_000)
     expect(loss.lost, 'requests lost after the rules were gone').toBe(0)
     expect(off - frozen, 'ms until the rules were gone').toBeLessThan(10_000)
     node.signalHaproxy('SIGCONT')
     await node.redirectIs(true)
   })
 
-  test('a reload for a new node breaks none of 1 000 open connections and loses no request', async () => {
+  test('a reload for a new node breaks none of 1 000 open connections and loses no request', async (all, node) => {
     await all.balance(node)
     await all.startClient(1_000)
     const before = monotonicMs()
@@ -74,30 +71,30 @@ describeBalancer('the monitor of HAProxy', () => {
       within: WITHIN,
     })
     await node.haproxy?.line(/New worker .* forked[\s\S]*/, WITHIN)
-    expect(await lossSince(before, 5_000)).toMatchObject({ lost: 0 })
+    expect(await all.lossSince(before, 5_000)).toMatchObject({ lost: 0 })
     expect(all.broken, 'held connections that ended').toBe(0)
     expect(await node.metrics()).toContain('holdfast_monitor_backends 2')
   })
 
-  test('an API server that dies costs the requests that it had, and without any backend the VIP leads to the node itself', async () => {
+  test('an API server that dies costs the requests that it had, and without any backend the VIP leads to the node itself', async (all, node) => {
     await all.balance(node)
     await all.startClient()
     const died = all.node(2).api?.killFamily() ?? 0
     // The server has accepted some requests that it can no longer answer.
-    const loss = await lossSince(died, 3_000)
-    expect(loss.until, `last lost request, ms: ${JSON.stringify(loss)}`).toBeLessThan(1_000)
+    const loss = await all.lossSince(died, 3_000)
+    judgeTime(`last lost request: ${JSON.stringify(loss)}`, loss.until, 1_000, BOUND)
     expect(loss.lost, `lost requests: ${JSON.stringify(loss)}`).toBeLessThan(10)
 
     // HAProxy has no backend, while the node's own API server still answers clients.
     for (const each of all.nodes) all.setReady(each, false)
     const bad = monotonicMs()
     await node.redirectIs(false)
-    expect(await lossSince(bad, 3_000)).toMatchObject({ lost: 0 })
+    expect(await all.lossSince(bad, 3_000)).toMatchObject({ lost: 0 })
     for (const each of all.nodes) all.setReady(each, true)
     await node.redirectIs(true)
   })
 
-  test('SIGTERM removes rules, chains and table, and loses no request when HAProxy follows', async () => {
+  test('SIGTERM removes rules, chains and table, and loses no request when HAProxy follows', async (all, node) => {
     await all.balance(node)
     await all.startClient()
     const stopped = node.monitor?.signal('SIGTERM') ?? 0
@@ -109,10 +106,10 @@ describeBalancer('the monitor of HAProxy', () => {
     await sleep(2_000)
     node.haproxy?.signal('SIGUSR1')
     await node.haproxy?.exited
-    expect(await lossSince(stopped, 4_000)).toMatchObject({ lost: 0 })
+    expect(await all.lossSince(stopped, 4_000)).toMatchObject({ lost: 0 })
   })
 
-  test('rules without a monitor end by themselves, and the next monitor adopts them if HAProxy works', async () => {
+  test('rules without a monitor end by themselves, and the next monitor adopts them if HAProxy works', async (all, node) => {
     await all.balance(node)
     await all.startClient()
     node.monitor?.killFamily()
@@ -120,7 +117,7 @@ describeBalancer('the monitor of HAProxy', () => {
     node.startMonitor()
     await node.monitor?.line(/"redirectChanged".*"installed"/, WITHIN)
     expect(await node.redirect()).toContain('OCP_API_LB_REDIRECT')
-    expect(await lossSince(next, 1_000)).toMatchObject({ lost: 0 })
+    expect(await all.lossSince(next, 1_000)).toMatchObject({ lost: 0 })
 
     const killed = node.monitor?.killFamily() ?? 0
     await eventually('the VIP to be confirmed no more', async () => !/elements = /.test(await node.redirect()), {
@@ -130,7 +127,7 @@ describeBalancer('the monitor of HAProxy', () => {
     })
     expect(monotonicMs() - killed, 'ms for which rules live').toBeLessThan(20_000)
     const dead = node.haproxy?.killFamily() ?? 0
-    expect(await lossSince(dead, 2_000)).toMatchObject({ lost: 0 })
+    expect(await all.lossSince(dead, 2_000)).toMatchObject({ lost: 0 })
 
     // HAProxy is dead, so the next monitor removes the rules.
     expect(await node.redirect()).toContain('OCP_API_LB_REDIRECT')
@@ -138,7 +135,7 @@ describeBalancer('the monitor of HAProxy', () => {
     await node.redirectIs(false)
   })
 
-  test('a template that cannot be rendered, or that HAProxy refuses, leaves the configuration in force', async () => {
+  test('a template that cannot be rendered, or that HAProxy refuses, leaves the configuration in force', async (all, node) => {
     node.template = join(node.directory, 'haproxy.cfg.tmpl')
     writeFileSync(node.template, readFileSync(TEMPLATE, 'utf8'))
     await all.balance(node)
@@ -159,7 +156,7 @@ describeBalancer('the monitor of HAProxy', () => {
     await node.redirectIs(true)
   })
 
-  test('an API that names no control plane node changes nothing', async () => {
+  test('an API that names no control plane node changes nothing', async (all, node) => {
     await all.balance(node)
     const good = readFileSync(node.file, 'utf8')
     for (const name of ['n1', 'n2', 'n3'])
@@ -170,7 +167,7 @@ describeBalancer('the monitor of HAProxy', () => {
     await node.redirectIs(true)
   })
 
-  test('a table of another program is logged and not removed, and a taken port leaves the VIP with the node', async () => {
+  test('a table of another program is logged and not removed, and a taken port leaves the VIP with the node', async (all, node) => {
     const { lab } = all
     await lab.exec(node.host, [
       'nft',
@@ -193,7 +190,7 @@ describeBalancer('the monitor of HAProxy', () => {
     )
     await all.startClient()
     const at = monotonicMs()
-    expect(await lossSince(at, 1_000)).toMatchObject({ lost: 0 })
+    expect(await all.lossSince(at, 1_000)).toMatchObject({ lost: 0 })
     expect(await node.redirect()).not.toContain('OCP_API_LB_REDIRECT')
 
     taken.kill('SIGKILL')

@@ -324,7 +324,7 @@ describeNetns('a reload of the configuration', () => {
       first.write([{ ...steady(200), addresses: [first.host.address] }])
       expect(await first.command('reload')).toMatchObject({
         status: 78,
-        stderr: expect.stringContaining('it is the own address'),
+        stderr: expect.stringContaining('the own address of'),
       })
       expect((await first.router('vip'))?.state).toBe('Active')
 

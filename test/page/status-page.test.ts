@@ -221,7 +221,7 @@ describePage('status page', () => {
     expect(await headline(page)).toContain('because check api-readyz failed on node1 (130 → 80).')
     const attention = () => page.locator('.attention li').allTextContents()
     expect(await attention(), 'the page of node2 names the check of node1').toContain(
-      'Problem Check api-readyz is down on node1 (connectionRefused).',
+      'Problem Check api-readyz is down on node1 (connection refused).',
     )
     await picture(page, '2-check-failed-desktop-light')
     // This screenshot, of the top of the page only, is for docs/pictures.
@@ -235,7 +235,9 @@ describePage('status page', () => {
     await eventually(
       'one line for the check of all nodes',
       async () =>
-        (await attention()).includes('Problem Check api-readyz is down on node1, node2 and node3 (connectionRefused).'),
+        (await attention()).includes(
+          'Problem Check api-readyz is down on node1, node2 and node3 (connection refused).',
+        ),
       { sight: attention, every: 50 },
     )
     for (const position of [2, 3]) await cluster.serve(position)

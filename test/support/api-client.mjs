@@ -1,6 +1,7 @@
 /**
- * Asks an address each 10 ms over a new connection, and prints one JSON line for each request. The line has the time
- * of the start (CLOCK_MONOTONIC in ms), whether the request was answered, and how long it took. A request without an answer after 2 s is lost.
+ * Asks an address each 10 ms over a new connection, and prints one JSON line for each request that has ended. The line
+ * has the number of the request, the time of its start (CLOCK_MONOTONIC in ms), whether it was answered, and how long it
+ * took. A request without an answer after 2 s is lost.
  * Arguments: ADDRESS, PORT, and `hold N` for N connections that stay open. Those print {"broken": n} when they end.
  */
 import { request } from 'node:http'
@@ -11,12 +12,13 @@ const PATIENCE = 2_000
 const now = () => Number(process.hrtime.bigint()) / 1e6
 const print = (value) => console.log(JSON.stringify(value))
 
+let asking = 0
 function ask() {
-  const at = now()
+  const [number, at] = [asking++, now()]
   const done = (ok, what) => {
     if (isDone) return
     isDone = true
-    print({ at, ok, ms: now() - at, what })
+    print({ number, at, ok, ms: now() - at, what })
   }
   let isDone = false
   const asked = request({ host, port, path: '/', agent: false, timeout: PATIENCE }, (answer) => {

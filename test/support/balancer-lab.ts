@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { ip } from '../../src/lab/ip.ts'
 import { HOLDFAST, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { familyOf, LoggedProcess } from '../../src/lab/logged-process.ts'
-import { eventually, monotonicMs } from '../../src/lab/wait.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { ClusterLab } from './cluster-lab.ts'
 
 const WITHIN = 40_000
@@ -162,13 +162,30 @@ export class BalancerLab {
     })
   }
 
-  /** Returns the requests that began between two times, as far as they have ended. */
-  loss(from: number, to: number): Loss {
+  /** Waits until all requests that began in the `ms` after an event have ended, and returns what was lost of them. */
+  async lossSince(from: number, ms: number): Promise<Loss> {
+    const to = from + ms
+    await sleep(to - monotonicMs())
+    await eventually('the requests to end', () => this.#allEnded(to), {
+      sight: () => this.#said().slice(-3),
+      within: WITHIN,
+      every: 100,
+    })
     const requests = this.#said().filter(({ at }) => typeof at === 'number' && at >= from && at < to)
+    // On a busy machine the client sends less often than each 10 ms.
+    if (requests.length <= ms / 500) throw new Error(`Expected more than ${requests.length} requests in ${ms} ms`)
     const lost = requests.filter(({ ok }) => ok === false)
     const last = Number(lost.at(-1)?.at ?? from)
     const reasons = [...new Set(lost.map(({ what }) => String(what)))]
     return { asked: requests.length, lost: lost.length, until: Math.round(last - from), reasons }
+  }
+
+  /** Returns whether each request that began before a time has ended. The client numbers its requests: 0, 1, … */
+  #allEnded(before: number): boolean {
+    const requests = this.#said().filter(({ number }) => typeof number === 'number')
+    const later = requests.filter(({ at }) => Number(at) >= before).map(({ number }) => Number(number))
+    const first = Math.min(...later)
+    return later.length > 0 && requests.filter(({ number }) => Number(number) < first).length === first
   }
 
   /** Makes the API server of a node ready or not. */

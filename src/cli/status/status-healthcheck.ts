@@ -1,6 +1,7 @@
 /** Prints health checks in `holdfast status`, and the effective priority as a sum. This file decides only the text. */
 import type { HealthcheckSnapshot } from '../../daemon/health/healthcheck-snapshot.ts'
 import type { RouterSnapshot, Snapshot } from '../../daemon/telemetry/snapshot.ts'
+import { probeReasonText } from '../../events/check-reason-text.ts'
 import { moment, seconds } from './status-time.ts'
 
 /**
@@ -55,7 +56,8 @@ function formatHealthcheck(check: HealthcheckSnapshot, tracking: readonly Router
   const lines = [`healthcheck ${name}: ${result}${counts} since ${moment(since, now)}`]
   lines.push(`  ${kind}${isCombination ? ' of' : ''} ${target}`)
   if (last !== null) {
-    const found = last.ok || last.detail === undefined ? last.reason : `${last.reason} (${last.detail})`
+    const text = probeReasonText(last.reason)
+    const found = last.ok || last.detail === undefined ? text : `${text} (${last.detail})`
     // The age of the last run is not shown: the check worker reports to the engine only every few seconds, even if the
     // check runs more often.
     lines.push(`  last result: ${found} in ${last.latencyMs} ms${weight === null ? '' : `, value ${weight}`}`)
@@ -77,7 +79,9 @@ function formatHealthcheck(check: HealthcheckSnapshot, tracking: readonly Router
 const SILENT = 3_000
 
 function runsOf({ results, runs, skipped, watched }: HealthcheckSnapshot): string {
-  const failed = Object.entries(results).flatMap(([reason, count]) => (reason === 'ok' ? [] : [`${reason} ${count}`]))
+  const failed = Object.entries(results).flatMap(([reason, count]) =>
+    reason === 'ok' ? [] : [`${count} × ${probeReasonText(reason)}`],
+  )
   return [
     `${runs} ${runs === 1 ? 'run' : 'runs'}`,
     ...(failed.length === 0 ? [] : [`failed: ${failed.join(', ')}`]),

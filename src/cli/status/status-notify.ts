@@ -1,6 +1,7 @@
 /** Prints notify programs and the webhook in `holdfast status`. This file decides only the text. */
 import type { NoticeSnapshot } from '../../daemon/telemetry/notice-account.ts'
 import type { WebhookSnapshot } from '../../daemon/telemetry/snapshot.ts'
+import { probeReasonText } from '../../events/check-reason-text.ts'
 import { ago } from './status-time.ts'
 
 export function formatNotifications(notifications: readonly NoticeSnapshot[], now: number): string[] {
@@ -23,8 +24,8 @@ function lineOf({ kind, last, name, runs, waiting }: NoticeSnapshot, now: number
   const who = kind === 'group' ? `sync group ${name}` : name
   const queue = waiting === 0 ? '' : `, ${waiting} running or waiting`
   if (last === null) return `notify ${who}: no program has run yet${queue}`
-  const said = last.detail === undefined ? last.reason : last.detail
-  const result = last.ok ? said : `FAILED (${last.reason}): ${said}`
-  const counts = Object.entries(runs).map(([key, count]) => `${key} ${count}`)
+  const said = last.detail ?? probeReasonText(last.reason)
+  const result = last.ok ? said : `FAILED: ${said}`
+  const counts = Object.entries(runs).map(([reason, count]) => `${count} × ${probeReasonText(reason)}`)
   return `notify ${who}: ${last.event}, ${ago(now - Date.parse(last.at))}: ${result}; ${counts.join(', ')}${queue}`
 }

@@ -4,6 +4,7 @@
  * contradictions within one router (contradiction.ts).
  */
 
+import { refusedValue } from '../../base/refused-value.ts'
 import type { Config, VirtualRouter } from '../config.ts'
 import { nameOfInterface } from '../holding.ts'
 import { familyName, familyOfAll } from '../network.ts'
@@ -39,14 +40,16 @@ export function crossCheck(routers: readonly Placed[], locate: Locate): Problem[
  */
 export function listenProblems(listen: ListenAddress | false, isPublic: boolean, locate: Locate): Problem[] {
   if (listen === false || isPublic || listen.host.startsWith('127.') || listen.host === '::1') return []
-  const message = `Cannot listen on ${listen.host} without "public: true": it is not a loopback address`
+  const message = refusedValue('api.listen', listen.host, 'a loopback address, or "public: true" beside it')
   return [problemAt(locate, ['api', 'listen'], 'error', message)]
 }
 
 /** Returns a problem if a crash should be followed by a restart and no clock advertises meanwhile. */
 export function crashProblems({ lease, onCrash }: Pick<Config, 'lease' | 'onCrash'>, locate: Locate): Problem[] {
   if (onCrash === 'release' || lease === 'on') return []
-  return [problemAt(locate, ['onCrash'], 'error', 'Cannot use restart with lease: off, expected lease: on or release')]
+  return [
+    problemAt(locate, ['onCrash'], 'error', refusedValue('onCrash', onCrash, 'release, or "lease: on" beside it')),
+  ]
 }
 
 /** Returns a problem for each value that occurs a second time. The message names the line of the first occurrence. */
@@ -60,12 +63,16 @@ export function repeated(values: readonly UniqueValue[], locate: Locate): Proble
   })
 }
 
-/** Returns the words of a message that say on which line a value was used first. */
-export const already = (line: number): string => (line === 0 ? 'already' : `already on line ${line}`)
+/**
+ * Returns the text of an error about a value that occurs twice. `line` is the line of the first occurrence; 0 = the
+ * value has no line, because it is not from a file.
+ */
+export const usedTwice = (path: string, value: string, line: number, accepted: string): string =>
+  `${path}: cannot use ${value} twice${line === 0 ? '' : ` (first on line ${line})`}, expected ${accepted}`
 
 function nameValue({ router, path }: Placed): UniqueValue {
   const message = (line: number) =>
-    `Cannot use "${router.name}" as the name of two virtual routers: it is used ${already(line)}`
+    usedTwice('name', JSON.stringify(router.name), line, 'another name for each virtual router')
   return { key: router.name, path: [...path, 'name'], message }
 }
 
@@ -78,7 +85,12 @@ function vridValues({ router, path }: Placed): UniqueValue[] {
   if (on === undefined) return []
   const family = familyName(familyOfAll(router.addresses))
   const message = (line: number) =>
-    `Cannot use VRID ${router.vrid} twice for ${family} on "${on}": it is used ${already(line)}`
+    usedTwice(
+      `vrid of "${router.name}"`,
+      String(router.vrid),
+      line,
+      `another VRID for each router of ${family} on "${on}"`,
+    )
   return [{ key: `${on} ${family} ${router.vrid}`, path: [...path, 'vrid'], message }]
 }
 
@@ -86,7 +98,8 @@ function addressValues({ router, path }: Placed): UniqueValue[] {
   return allAddresses(router).map(({ entry: { address }, path: at }) => ({
     key: address,
     path: [...path, ...at],
-    message: (line) => `Cannot use ${address} twice as a virtual address: it is used ${already(line)}`,
+    message: (line) =>
+      usedTwice(`addresses of "${router.name}"`, address, line, 'each virtual address in one place only'),
   }))
 }
 
@@ -95,7 +108,7 @@ export function trackerValues({ name, track }: Pick<VirtualRouter, 'name' | 'tra
   return track.map((tracker, index) => ({
     key: trackerKey(tracker),
     path: [...path, 'track', index, trackerKind(tracker)],
-    message: (line) => `Cannot track "${trackedName(tracker)}" twice in "${name}": it is tracked ${already(line)}`,
+    message: (line) => usedTwice(`track of "${name}"`, `"${trackedName(tracker)}"`, line, 'one entry for each'),
   }))
 }
 
@@ -104,6 +117,6 @@ function peerValues(placed: Placed): UniqueValue[] {
   return peers.map(({ address }, index) => ({
     key: address,
     path: [...path, index],
-    message: (line) => `Cannot list peer ${address} twice in "${placed.router.name}": it is listed ${already(line)}`,
+    message: (line) => usedTwice(`peers of "${placed.router.name}"`, address, line, 'one entry for each peer'),
   }))
 }

@@ -10,7 +10,7 @@ import { type Locate, type Path, type Problem, problemAt, type Severity } from '
 import { formatDuration } from '../schema/duration.ts'
 import { healthchecksIn, type Track, USUAL_WEIGHT } from '../schema/track.ts'
 import { nearestWord } from '../text/spelling.ts'
-import { already, repeated, type UniqueValue } from './cross-check.ts'
+import { repeated, type UniqueValue, usedTwice } from './cross-check.ts'
 
 export type PlacedCheck = { readonly check: Check; readonly path: Path }
 /** A virtual router or a sync group with its trackers. */
@@ -50,11 +50,15 @@ function checkProblems({ checks, names }: CheckSections, report: Report): void {
     const { name, mode, members } = check
     for (const [index, member] of members.entries()) {
       const at = [...path, mode, index]
-      if (!names.has(member))
-        report('error', at, `Cannot combine "${member}" in "${name}": ${unknownCheck(member, names)}`)
+      if (!names.has(member)) report('error', at, unknownCheck(`${mode} of "${name}"`, member, names))
       else if (leadsTo(member, name, byName))
-        report('error', at, `Cannot combine "${member}" in "${name}": "${name}" would depend on itself`)
-      else if (members.indexOf(member) < index) report('error', at, `Cannot combine "${member}" twice in "${name}"`)
+        report(
+          'error',
+          at,
+          refusedValue(`${mode} of "${name}"`, member, `a check that does not depend on "${name}" itself`),
+        )
+      else if (members.indexOf(member) < index)
+        report('error', at, usedTwice(`${mode} of "${name}"`, `"${member}"`, 0, 'one entry for each check'))
     }
   }
 }
@@ -67,11 +71,7 @@ function trackerProblems({ checks, names, tracking }: CheckSections, report: Rep
       const { healthcheck, weight } = tracker
       const at = [...path, 'track', index]
       if (!names.has(healthcheck))
-        report(
-          'error',
-          [...at, 'healthcheck'],
-          `Cannot track "${healthcheck}" in "${name}": ${unknownCheck(healthcheck, names)}`,
-        )
+        report('error', [...at, 'healthcheck'], unknownCheck(`track of "${name}"`, healthcheck, names))
       const check = byName.get(healthcheck)
       const probe = check?.kind === 'probe' ? check.spec.probe : undefined
       if (check !== undefined && Math.abs(weight) > USUAL_WEIGHT && probe?.kind !== 'file' && probe?.kind !== 'process')
@@ -98,14 +98,14 @@ function trackerProblems({ checks, names, tracking }: CheckSections, report: Rep
 const checksByName = (checks: readonly PlacedCheck[]): ReadonlyMap<string, Check> =>
   new Map(checks.map(({ check }) => [nameOf(check), check]))
 
-function unknownCheck(name: string, names: ReadonlySet<string>): string {
+function unknownCheck(path: string, name: string, names: ReadonlySet<string>): string {
   const meant = nearestWord(name, [...names])
-  return `there is no such health check${meant === undefined ? '' : `, did you mean "${meant}"?`}`
+  const accepted = `the name of a health check${meant === undefined ? '' : `, did you mean "${meant}"?`}`
+  return refusedValue(path, name, accepted)
 }
 
 function nameValue({ check, path }: PlacedCheck): UniqueValue {
-  const message = (line: number) =>
-    `Cannot use "${nameOf(check)}" as the name of two health checks: it is used ${already(line)}`
+  const message = (line: number) => usedTwice('name', `"${nameOf(check)}"`, line, 'another name for each health check')
   return { key: nameOf(check), path: [...path, 'name'], message }
 }
 

@@ -58,8 +58,8 @@ export function checkOwnAddresses(
         path,
         origin === 'another daemon'
           ? `Found ${address}/${present.prefixLength} on "${on.name}": it will be removed, because it is a virtual address`
-          : `Cannot use ${address} as a virtual address: it is the own address of "${on.name}" ` +
-              '(only an address owner, with priority 255, may use it)',
+          : `addresses of "${router.name}": cannot use ${address}, which is the own address of "${on.name}", expected another ` +
+              'address, or priority 255 of an address owner',
       )
     }
   }
@@ -81,7 +81,7 @@ function ownerHasAll(
     report(
       'warning',
       path,
-      `Cannot find ${address} on "${on}": "${router.name}" (priority 255) is in fault until the node has this address`,
+      `"${on}" has no address ${address}: "${router.name}" (priority 255) is in fault until the node has this address`,
     )
   return missing.length === 0
 }

@@ -2,13 +2,14 @@
  * Finds problems between sync groups and their member routers (VR-SG-01..06). A mistake that breaks a group is an
  * error; a mistake that only makes a group wait is a warning.
  */
+import { refusedValue } from '../../base/refused-value.ts'
 import type { SyncGroup } from '../config.ts'
 import { type Locate, type Path, type Problem, problemAt, type Severity } from '../problem.ts'
 import { trackerPath } from '../schema/preset.ts'
 import { trackedName, trackerKey, trackerKind } from '../schema/track.ts'
 import { nearestWord } from '../text/spelling.ts'
 import type { Placed } from './contradiction.ts'
-import { already, repeated, trackerValues, type UniqueValue } from './cross-check.ts'
+import { repeated, trackerValues, type UniqueValue, usedTwice } from './cross-check.ts'
 
 export type PlacedGroup = { readonly group: SyncGroup; readonly path: Path }
 
@@ -36,8 +37,7 @@ export function groupProblems(
 }
 
 function nameValue({ group, path }: PlacedGroup): UniqueValue {
-  const message = (line: number) =>
-    `Cannot use "${group.name}" as the name of two sync groups: it is used ${already(line)}`
+  const message = (line: number) => usedTwice('name', `"${group.name}"`, line, 'another name for each sync group')
   return { key: group.name, path: [...path, 'name'], message }
 }
 
@@ -45,7 +45,8 @@ function memberValues({ group, path }: PlacedGroup): UniqueValue[] {
   return group.members.map((member, index) => ({
     key: member,
     path: [...path, 'members', index],
-    message: (line) => `Cannot list "${member}" in sync group "${group.name}": it is a member ${already(line)}`,
+    message: (line) =>
+      usedTwice(`members of "${group.name}"`, `"${member}"`, line, 'each virtual router in one group only'),
   }))
 }
 
@@ -53,8 +54,8 @@ function memberProblems({ group, path }: PlacedGroup, names: ReadonlySet<string>
   const problems: Problem[] = group.members.flatMap((member, index) => {
     if (names.has(member)) return []
     const meant = nearestWord(member, [...names])
-    const advice = meant === undefined ? '' : `, did you mean "${meant}"?`
-    const message = `Cannot list "${member}" in sync group "${group.name}": there is no such virtual router${advice}`
+    const accepted = `the name of a virtual router${meant === undefined ? '' : `, did you mean "${meant}"?`}`
+    const message = refusedValue(`members of "${group.name}"`, member, accepted)
     return [problemAt(locate, [...path, 'members', index], 'error', message)]
   })
   if (group.members.length === 1)
@@ -113,7 +114,12 @@ function trackProblems({ group, path }: PlacedGroup, byName: ReadonlyMap<string,
         report(
           'error',
           at(trackerKind(tracker)),
-          `Cannot track "${trackedName(tracker)}" in "${member}": its sync group "${group.name}" tracks it ${already(line)}`,
+          usedTwice(
+            `track of "${member}"`,
+            `"${trackedName(tracker)}"`,
+            line,
+            `one entry, in the router or in its sync group "${group.name}"`,
+          ),
         )
       else if (tracker.weight !== 0 && placed.router.priority !== 255)
         report(

@@ -21,9 +21,7 @@ export function tooManyRouters(entries: readonly unknown[], locate: Locate): Pro
   return [...routersOn].flatMap(([key, indices]) => {
     const excess = indices[VRIDS]
     if (excess === undefined) return []
-    const message =
-      `Cannot run ${indices.length} ${key}: each needs a VRID of its own, and there are ${VRIDS} of them ` +
-      'on an interface for each family'
+    const message = `virtualRouters: cannot run ${indices.length} ${key}, expected at most ${VRIDS}, because each needs a VRID of its own`
     return [problemAt(locate, ['virtualRouters', excess], 'error', message)]
   })
 }

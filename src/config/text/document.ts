@@ -105,7 +105,10 @@ function keyProblems(node: unknown, path: Path, position: (offset: number) => Po
     const before = seen.get(name)
     if (before !== undefined)
       return [
-        refuse([...path, name], `Cannot set "${name}" twice: it is already set on line ${position(before).line}`),
+        refuse(
+          [...path, name],
+          `${name}: cannot set this key twice (first on line ${position(before).line}), expected it once`,
+        ),
         ...inner,
       ]
     seen.set(name, offset)

@@ -5,6 +5,7 @@
  */
 
 import { checkEffectText } from '../../events/check-effect-text.ts'
+import { probeReasonText } from '../../events/check-reason-text.ts'
 import type { CheckResult } from '../../healthcheck/health.ts'
 import { LOG } from '../../log/log.ts'
 import { atOtherLevel } from '../../log/log-event.ts'
@@ -97,7 +98,7 @@ export class CheckLog {
 }
 
 /**
- * Returns the text about a result: `first result: down (exitStatus: it ended with 7)`, `up → down: timeout (…)`,
+ * Returns the text about a result: `first result: down (exit status is not 0: it ended with 7)`, `up → down: no result in time (…)`,
  * `no result for 13 s, still counted as up`.
  */
 function resultText({ report, to }: CheckChange, from: CheckResult, now: Millis): string {
@@ -108,10 +109,10 @@ function resultText({ report, to }: CheckChange, from: CheckResult, now: Millis)
   }
   const detail = last === undefined || last.ok ? '' : last.detail
   if (from === 'undecided')
-    return `first result: ${to.result}${last === undefined ? '' : ` (${[last.reason, ...(detail === '' ? [] : [detail])].join(': ')})`}`
+    return `first result: ${to.result}${last === undefined ? '' : ` (${[probeReasonText(last.reason), ...(detail === '' ? [] : [detail])].join(': ')})`}`
   // Log lines of this check were suppressed, and the check has the result of the last line again.
   const path = from === to.result ? `${to.result} again` : `${from} → ${to.result}`
-  return `${path}${last === undefined ? '' : `: ${last.reason}${detail === '' ? '' : ` (${detail})`}`}`
+  return `${path}${last === undefined ? '' : `: ${probeReasonText(last.reason)}${detail === '' ? '' : ` (${detail})`}`}`
 }
 
 const rounded = (ms: number) => Math.round(ms * 100) / 100

@@ -3,7 +3,7 @@
  * decides which facts get a line, and how serious they are.
  */
 import { holdersOf } from './cluster.js'
-import { clock, counted, listed, reasonWords, span } from './words.js'
+import { clock, counted, listed, reasonWords, resultWords, span } from './words.js'
 
 /** @typedef {import('../../daemon/telemetry/snapshot.ts').Snapshot} Snapshot */
 /** @typedef {import('../../daemon/telemetry/snapshot.ts').RouterSnapshot} RouterSnapshot */
@@ -151,7 +151,7 @@ function together(nodes, said) {
 
 /** @param {import('../peers/peer-status.ts').PeerCheck} check @returns {readonly Remark[]} */
 function ofCheck({ heardMsAgo, last, name, result }) {
-  const found = last === null || last.ok ? '' : ` (${last.reason})`
+  const found = last === null || last.ok ? '' : ` (${resultWords(last.reason)})`
   if (heardMsAgo !== null && heardMsAgo > SILENT)
     return [bad(`Check ${name} has had no result{} for ${span(heardMsAgo)}`)]
   if (result === 'down') return [bad(`Check ${name} is down{}${found}`)]

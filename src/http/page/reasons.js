@@ -1,4 +1,4 @@
-/** Texts of reasons and faults, made from src/vrrp/reason-text.ts by `make docs`: change them there. */
+/** Texts of reasons and faults, made from src/vrrp/reason-text.ts and src/events/check-reason-text.ts by `make docs`: change them there. */
 
 /** @type {Readonly<Record<string, string>>} */
 export const REASONS = {
@@ -42,4 +42,30 @@ export const NAMED_FAULTS = {
   healthcheckDown: 'the health check NAME is down',
   healthcheckUndecided: 'the health check NAME has no result yet',
   syncGroup: 'it follows NAME (same sync group)',
+}
+
+/** Texts of the results of health checks. @type {Readonly<Record<string, string>>} */
+export const RESULTS = {
+  ok: 'ok',
+  timeout: 'no result in time',
+  nameNotFound: 'name does not exist',
+  nameUnanswered: 'no answer of the resolver',
+  connectionRefused: 'connection refused',
+  connectionReset: 'connection reset',
+  connectFailed: 'no connection',
+  tlsFailed: 'TLS handshake failed',
+  certificateRefused: 'certificate not accepted',
+  badAnswer: 'unusable answer',
+  status: 'unexpected HTTP status',
+  contentMissing: 'expected content is missing',
+  tooManyRedirects: 'too many redirects',
+  exitStatus: 'exit status is not 0',
+  killedBySignal: 'ended by a signal',
+  notRunnable: 'program cannot be run',
+  scriptUnsafe: 'other users can change the program',
+  userNotPermitted: 'cannot run as this user',
+  missing: 'not there',
+  unreadable: 'cannot be read',
+  notANumber: 'content is not a number',
+  notPossible: 'check could not run',
 }

@@ -5,7 +5,7 @@
 import { namesOf, shownAt } from './cluster.js'
 import { h } from './dom.js'
 import { timeOf } from './view-router.js'
-import { clock, counted, eventWords, span } from './words.js'
+import { clock, counted, eventWords, resultWords, span } from './words.js'
 
 /** @typedef {import('../../daemon/telemetry/snapshot.ts').Snapshot} Snapshot */
 /** @typedef {import('./memory.js').Node} Node */
@@ -53,7 +53,7 @@ export function checksPart({ healthchecks, hostname }, now) {
       ['Check', name],
       ['Is', [h('span', { class: `check-result ${result}` }, result), ` since ${clock(at, now)}`]],
       ['Looks at', h('span', { class: 'target' }, `${kind} ${target}`)],
-      ['Last', last === null ? '–' : `${last.reason} in ${last.latencyMs} ms`],
+      ['Last', last === null ? '–' : `${resultWords(last.reason)} in ${last.latencyMs} ms`],
       ['Effect', effects.join('; ') || '–'],
     ])
   })

@@ -3,7 +3,7 @@
  * unchanged. This file does not know the layout.
  */
 
-import { NAMED_FAULTS, REASONS } from './reasons.js'
+import { NAMED_FAULTS, REASONS, RESULTS } from './reasons.js'
 
 /** @typedef {import('../../events/event.ts').JournalEvent} JournalEvent */
 
@@ -69,6 +69,12 @@ export function reasonWords(code) {
   const named = at < 0 ? undefined : entry(NAMED_FAULTS, code.slice(0, at))
   return named === undefined ? (entry(REASONS, code) ?? code) : named.replace('NAME', () => code.slice(at + 1))
 }
+
+/**
+ * Returns the reason of a check's result as text.
+ * @param {string} code
+ */
+export const resultWords = (code) => entry(RESULTS, code) ?? code
 
 /**
  * Returns the reason with the name of the previous Active, which the journal has.

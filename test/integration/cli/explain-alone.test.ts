@@ -438,7 +438,7 @@ describe('explain about present faults', () => {
     const reload = (ms: number, ok: boolean): Made => ({ ms, kind: 'reloaded', ok, reason: 'invalid' })
     const wrong = [...active, check(2_000, 'up', 'down'), fault(2_001, true), reload(2_002, false)]
     expect(texts(tell(made(...wrong)))).toEqual([
-      'health check web is down on node1, which is Active for web4 (10.44.0.100) (connectionRefused)',
+      'health check web is down on node1, which is Active for web4 (10.44.0.100) (connection refused)',
       'node1: web4: fault: vridTaken (another router of this node has its VRID)',
       'node1: cannot reload its configuration (invalid); the configuration before it is in force',
     ])

@@ -410,6 +410,19 @@ describe('who we are to the API', () => {
     await until(seen, api, ['n1', 'n2'])
   })
 
+  test('the token file that a kubeconfig names is read for each request, and counts more than its token', async () => {
+    const api = await started({ tokens: ['first'] })
+    writeFileSync(join(directory, 'token'), 'first\n')
+    const { client } = clientOf({ server: `http://127.0.0.1:${api.port}`, token: 'old', tokenFile: 'token' })
+    expect(await client.ask({ path: '/api/v1/nodes' })).toMatchObject({ kind: 'NodeList' })
+    api.tokens = new Set(['second'])
+    await expect(client.ask({ path: '/api/v1/nodes' })).rejects.toMatchObject({ kind: 'unauthorized' })
+    writeFileSync(join(directory, 'token'), 'second\n')
+    expect(await client.ask({ path: '/api/v1/nodes' })).toMatchObject({ kind: 'NodeList' })
+    rmSync(join(directory, 'token'))
+    await expect(client.ask({ path: '/api/v1/nodes' })).rejects.toMatchObject({ kind: 'credentials' })
+  })
+
   test.each([
     ['is not there', undefined],
     ['is no YAML', '{{{'],

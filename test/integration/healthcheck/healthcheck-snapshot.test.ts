@@ -89,7 +89,7 @@ test('status shows each check in lines', () => {
   const lines = formatStatus(world.daemon.snapshot())
   expect(lines).toMatch(/\nhealthcheck mcs: down since \d\d:\d\d:\d\d, under 1 s ago\n {2}exec \/usr\/bin\/mcs\n/)
   expect(lines, 'lines of status, which show no age: that would be the age of the last report').toContain(
-    '\n  last result: connectionRefused (connect ECONNREFUSED) in 1.5 ms\n',
+    '\n  last result: connection refused (connect ECONNREFUSED) in 1.5 ms\n',
   )
   expect(lines).toMatch(/\nhealthcheck lb: unknown, counts as up since/)
   expect(lines).toContain('\n  NO RESULT for 10 s, still counted as up\n  raises api by 50\n')
@@ -110,7 +110,7 @@ test('status shows no possible secret, and details only to authorized readers', 
   const open = publicStatus(snapshot)
   expect(JSON.stringify(snapshot)).toContain('ECONNREFUSED')
   expect(JSON.stringify(open)).not.toContain('ECONNREFUSED')
-  expect(formatStatus(open)).toContain('  last result: connectionRefused in 1.5 ms')
+  expect(formatStatus(open)).toContain('  last result: connection refused in 1.5 ms')
 })
 
 test('only the control socket shows the path of a URL, which may be a token', () => {
@@ -187,9 +187,9 @@ test('a log line has the weight of a check for each router, the time, and the du
     'healthcheck mcs: no result',
     'healthcheck alive: no result for 8 s, still counted as up; api priority unchanged',
     'healthcheck both: no result; api priority unchanged',
-    'healthcheck mcs: unknown → down: connectionRefused (connect ECONNREFUSED)',
+    'healthcheck mcs: unknown → down: connection refused (connect ECONNREFUSED)',
     'healthcheck both: unknown → down; lowers api by 20',
-    'healthcheck alive: unknown → down: connectionRefused (connect ECONNREFUSED); puts api in fault',
+    'healthcheck alive: unknown → down: connection refused (connect ECONNREFUSED); puts api in fault',
   ])
   expect(lines.at(-1)?.fields).toMatchObject({
     check: 'alive',

@@ -17,19 +17,19 @@ const failing = (name: string, reason?: string) => withCheck(node(name, [router(
 
 test('a check that is down on another node is named with that node', () => {
   expect(remarks([healthy('a'), failing('b'), healthy('c')])).toEqual([
-    'bad: Check web is down on b (connectionRefused)',
+    'bad: Check web is down on b (connection refused)',
   ])
 })
 
 test('a check that is down on several nodes for one reason is one line', () => {
   expect(remarks([failing('a'), failing('b'), failing('c', 'timeout')])).toEqual([
-    'bad: Check web is down on a and b (connectionRefused)',
-    'bad: Check web is down on c (timeout)',
+    'bad: Check web is down on a and b (connection refused)',
+    'bad: Check web is down on c (no result in time)',
   ])
 })
 
 test('a page with one node does not name the node', () => {
-  expect(remarks([failing('a')])).toEqual(['bad: Check web is down (connectionRefused)'])
+  expect(remarks([failing('a')])).toEqual(['bad: Check web is down (connection refused)'])
 })
 
 test('a fault of another node is listed', () => {

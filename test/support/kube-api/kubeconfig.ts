@@ -4,6 +4,8 @@ import { writeFileSync } from 'node:fs'
 export type KubeconfigPlan = {
   readonly server: string
   readonly token?: string
+  /** Path of a file with the token. A relative path starts at the folder of the kubeconfig. */
+  readonly tokenFile?: string
   readonly caFile?: string
   readonly certFile?: string
   readonly keyFile?: string
@@ -11,10 +13,10 @@ export type KubeconfigPlan = {
 }
 
 export function writeKubeconfig(file: string, plan: KubeconfigPlan): string {
-  const { server, token, caFile, certFile, keyFile, tlsServerName } = plan
+  const { server, token, tokenFile, caFile, certFile, keyFile, tlsServerName } = plan
   const trust = caFile === undefined ? { 'insecure-skip-tls-verify': true } : { 'certificate-authority': caFile }
   const cluster = { server, ...trust, ...(tlsServerName === undefined ? {} : { 'tls-server-name': tlsServerName }) }
-  const user = { token, 'client-certificate': certFile, 'client-key': keyFile }
+  const user = { token, tokenFile, 'client-certificate': certFile, 'client-key': keyFile }
   const config = {
     apiVersion: 'v1',
     kind: 'Config',

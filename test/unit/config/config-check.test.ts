@@ -157,7 +157,7 @@ test('check with a node prints the problems of this node', async () => {
   const interfaces = [{ name: 'eth0', addresses: [{ address: address('10.0.0.200'), prefixLength: 24 }] }]
   const { exitCode, stderr } = await checkCommand(file, { node: { interfaces } })
   expect(exitCode).toBe(78)
-  expect(stderr).toContain('it is the own address of "eth0"')
+  expect(stderr).toContain('which is the own address of "eth0"')
   expect((await checkCommand(file, { node: { interfaces: [] } })).stdout).toContain('Cannot find interface "eth0"')
 })
 

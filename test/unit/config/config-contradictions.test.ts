@@ -40,7 +40,7 @@ describe('families', () => {
     const v6 = V6.replace('name: a', 'name: b')
     expect(said(V4, v6)).toEqual([])
     expect(said(V4, v6, V6.replace('name: a', 'name: c').replace('::200', '::201')).map(message)).toEqual([
-      'Cannot use VRID 1 twice for IPv6 on "eth0": it is used already on line 3',
+      'vrid of "c": cannot use 1 twice (first on line 3), expected another VRID for each router of IPv6 on "eth0"',
     ])
   })
 })
@@ -168,11 +168,11 @@ describe('more routers than VRIDs', () => {
 
   test('the 256th router is refused because of the number of routers', () => {
     expect(said(...many(256))).toEqual([
-      '257:5: Cannot run 256 virtual routers for IPv4 on "eth0": each needs a VRID of its own, and there are 255 of them on an interface for each family',
+      '257:5: virtualRouters: cannot run 256 virtual routers for IPv4 on "eth0", expected at most 255, because each needs a VRID of its own',
       '257:25: virtualRouters[255].vrid: cannot use 256, expected an integer from 1 to 255',
     ])
     const wrapped = many(300).map((each, i) => each.replace(/vrid: \d+/, `vrid: ${(i % 255) + 1}`))
-    expect(said(...wrapped)[0]).toContain('Cannot run 300 virtual routers for IPv4 on "eth0"')
+    expect(said(...wrapped)[0]).toContain('cannot run 300 virtual routers for IPv4 on "eth0"')
   })
 })
 

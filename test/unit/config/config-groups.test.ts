@@ -43,35 +43,35 @@ describe('refused', () => {
     [
       'an unknown member',
       ['name: g, members: [a, cc]'],
-      ['6:29: Cannot list "cc" in sync group "g": there is no such virtual router, did you mean "c"?'],
+      ['6:29: members of "g": cannot use "cc", expected the name of a virtual router, did you mean "c"?'],
     ],
     [
       'an unknown member unlike any other',
       ['name: g, members: [a, backbone]'],
-      ['6:29: Cannot list "backbone" in sync group "g": there is no such virtual router'],
+      ['6:29: members of "g": cannot use "backbone", expected the name of a virtual router'],
     ],
     [
       'a member listed twice',
       ['name: g, members: [a, b, a]'],
-      ['6:32: Cannot list "a" in sync group "g": it is a member already on line 6'],
+      ['6:32: members of "g": cannot use "a" twice (first on line 6), expected each virtual router in one group only'],
     ],
     [
       'a member of two groups',
       ['name: g, members: [a, b]', 'name: h, members: [c, b]'],
-      ['7:29: Cannot list "b" in sync group "h": it is a member already on line 6'],
+      ['7:29: members of "h": cannot use "b" twice (first on line 6), expected each virtual router in one group only'],
     ],
     [
       'a name for two groups',
       ['name: g, members: [a, b]', 'name: g, members: [c]'],
       [
-        '7:13: Cannot use "g" as the name of two sync groups: it is used already on line 6',
+        '7:13: name: cannot use "g" twice (first on line 6), expected another name for each sync group',
         expect.stringContaining('warning: Sync group "g" has one member'),
       ],
     ],
     [
       'an interface tracked twice',
       ['name: g, members: [a, b], track: [{ interface: eth1 }, { interface: eth1 }]'],
-      ['6:75: Cannot track "eth1" twice in "g": it is tracked already on line 6'],
+      ['6:75: track of "g": cannot use "eth1" twice (first on line 6), expected one entry for each'],
     ],
     [
       'no members',
@@ -94,7 +94,7 @@ describe('refused', () => {
   test('a tracker of both the group and a member is refused', () => {
     const groups = ['name: g, members: [a, b], track: [{ interface: eth1 }]']
     expect(said(groups, withKeys(0, 'track: [{ interface: eth1, weight: 5 }]'))).toEqual([
-      '2:104: Cannot track "eth1" in "a": its sync group "g" tracks it already on line 6',
+      '2:104: track of "a": cannot use "eth1" twice (first on line 6), expected one entry, in the router or in its sync group "g"',
     ])
   })
 

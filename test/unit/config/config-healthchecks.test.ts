@@ -226,7 +226,9 @@ describe('refused', () => {
     expect(said(text)).toEqual([
       expect.stringMatching(/^2:\d+: healthchecks\[0\]\.tcp: cannot use this value/),
       expect.stringMatching(/^3:\d+: healthchecks\[1\]\.file: cannot use "y", expected an absolute path/),
-      expect.stringMatching(/^6:\d+: Cannot track "xx" in "a": there is no such health check, did you mean "x"\?$/),
+      expect.stringMatching(
+        /^6:\d+: track of "a": cannot use "xx", expected the name of a health check, did you mean "x"\?$/,
+      ),
     ])
   })
 
@@ -234,22 +236,30 @@ describe('refused', () => {
     [
       'a name twice',
       ['name: x, file: /x', 'name: x, file: /y'],
-      '3:13: Cannot use "x" as the name of two health checks: it is used already on line 2',
+      '3:13: name: cannot use "x" twice (first on line 2), expected another name for each health check',
     ],
     [
       'a member that is not there',
       ['name: x, all: [lbb]', 'name: lb, file: /x'],
-      '2:22: Cannot combine "lbb" in "x": there is no such health check, did you mean "lb"?',
+      '2:22: all of "x": cannot use "lbb", expected the name of a health check, did you mean "lb"?',
     ],
-    ['a member of itself', ['name: x, all: [x]'], '2:22: Cannot combine "x" in "x": "x" would depend on itself'],
-    ['a member twice', ['name: x, any: [y, y]', 'name: y, file: /y'], '2:25: Cannot combine "y" twice in "x"'],
+    [
+      'a member of itself',
+      ['name: x, all: [x]'],
+      '2:22: all of "x": cannot use "x", expected a check that does not depend on "x" itself',
+    ],
+    [
+      'a member twice',
+      ['name: x, any: [y, y]', 'name: y, file: /y'],
+      '2:25: any of "x": cannot use "y" twice, expected one entry for each check',
+    ],
   ])('%s', (_, checks, line) => expect(said(file(checks, '[{ healthcheck: x }]'))).toContain(line))
 
   test('a circle of combinations is reported at each of its steps', () => {
     const text = file(['name: x, all: [y]', 'name: y, any: [x, z]', 'name: z, file: /z'], '[{ healthcheck: x }]')
     expect(said(text)).toEqual([
-      '2:22: Cannot combine "y" in "x": "x" would depend on itself',
-      '3:22: Cannot combine "x" in "y": "y" would depend on itself',
+      '2:22: all of "x": cannot use "y", expected a check that does not depend on "x" itself',
+      '3:22: any of "y": cannot use "x", expected a check that does not depend on "y" itself',
     ])
   })
 
@@ -297,9 +307,7 @@ describe('refused', () => {
       '[{ healthcheck: x }]',
       'syncGroups:\n  - { name: g, members: [a], track: [{ healthcheck: x }] }\n',
     )
-    expect(said(text)).toContainEqual(
-      expect.stringContaining('Cannot track "x" in "a": its sync group "g" tracks it already'),
-    )
+    expect(said(text)).toContainEqual(expect.stringContaining('track of "a": cannot use "x" twice'))
   })
 })
 

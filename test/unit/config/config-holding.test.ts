@@ -91,7 +91,9 @@ describe('what is written', () => {
 
   test('a second router with the same VRID on the same interface is refused by the node', () => {
     const two = `virtualRouters:\n${['a', 'b'].map((name, i) => `  - { name: ${name}, vrid: 51, addresses: [10.0.0.20${i}], interface: { holding: 10.0.0.11 } }\n`).join('')}`
-    expect(resolve(two, LAN).said).toEqual(['error: Cannot use VRID 51 twice for IPv4 on "eth0": used by "a"'])
+    expect(resolve(two, LAN).said).toEqual([
+      'error: vrid of "b": cannot use 51, which "a" uses on "eth0", expected another VRID for each router of IPv4',
+    ])
   })
 })
 

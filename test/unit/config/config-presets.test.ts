@@ -142,7 +142,7 @@ describe('beside what the file says', () => {
     const text = `virtualRouters:\n  - name: a\n    vrid: 1\n    interface: eth0\n    addresses: [10.0.0.200]\n    stagger: false\n    preset: openshift-api\nsyncGroups:\n  - name: g\n    members: [a]\n    preset: openshift-api\n`
     const parsed = parseConfig(text)
     if (!('problems' in parsed)) throw new Error('it was taken')
-    const twice = parsed.problems.filter(({ message }) => message.includes('its sync group "g" tracks it already'))
+    const twice = parsed.problems.filter(({ message }) => message.includes('in the router or in its sync group "g"'))
     expect(twice.map(({ line, column }) => [line, column])).toEqual([7, 7, 7].map((line) => [line, 13]))
     expect(twice[0]?.message).toContain('line 11')
   })

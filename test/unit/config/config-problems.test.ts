@@ -301,11 +301,11 @@ describe('places', () => {
     expect(said(text)).toEqual([
       '1:8: unknown key "lisen" in api: did you mean "listen"?',
       '4:11: virtualRouters[0].vrid: cannot use 300, expected an integer from 1 to 255',
-      '6:5: Cannot set "interface" twice: it is already set on line 5',
+      '6:5: interface: cannot set this key twice (first on line 5), expected it once',
       '9:9: virtualRouters[0].addresses[1]: cannot use "nonsense", expected an IP address, such as 10.0.0.200, 10.0.0.200/24 or fd00::200/64',
-      '11:13: Cannot use "b" as the name of two virtual routers: it is used already on line 10',
-      '11:22: Cannot use VRID 5 twice for IPv4 on "eth0": it is used already on line 10',
-      '11:54: Cannot use 10.0.0.1 twice as a virtual address: it is used already on line 10',
+      '11:13: name: cannot use "b" twice (first on line 10), expected another name for each virtual router',
+      '11:22: vrid of "b": cannot use 5 twice (first on line 10), expected another VRID for each router of IPv4 on "eth0"',
+      '11:54: addresses of "b": cannot use 10.0.0.1 twice (first on line 10), expected each virtual address in one place only',
     ])
   })
 
@@ -383,18 +383,18 @@ describe('what one value means for another', () => {
       router(unicast('[10.0.0.2]')),
       router({ name: 'b', addresses: '[10.0.0.201]', ...unicast('[10.0.0.3]') }),
     )
-    expect(errors(text)).toEqual([expect.stringContaining('Cannot use VRID 1 twice for IPv4 on "eth0"')])
+    expect(errors(text)).toEqual([expect.stringContaining('vrid of "b": cannot use 1 twice')])
   })
 
   test('the same address twice in one router is refused', () => {
     expect(about({ addresses: '[10.0.0.200, 10.0.0.200/24]' })).toEqual([
-      'Cannot use 10.0.0.200 twice as a virtual address: it is used already on line 2',
+      'addresses of "a": cannot use 10.0.0.200 twice (first on line 2), expected each virtual address in one place only',
     ])
   })
 
   test('a repeated peer, and a virtual address as a peer, are refused', () => {
     expect(about(unicast('[10.0.0.2, { address: 10.0.0.2 }, 10.0.0.200]'))).toEqual([
-      'Cannot list peer 10.0.0.2 twice in "a": it is listed already on line 2',
+      'peers of "a": cannot use 10.0.0.2 twice (first on line 2), expected one entry for each peer',
       'peers[2] of "a": cannot use "10.0.0.200", expected the own address of a peer, not a virtual address',
     ])
   })
@@ -413,7 +413,7 @@ describe('what one value means for another', () => {
 
   test('an interface that is tracked twice is refused', () => {
     expect(about({ track: '[{ interface: eth1 }, { interface: eth1, weight: 5 }]' })).toEqual([
-      'Cannot track "eth1" twice in "a": it is tracked already on line 2',
+      'track of "a": cannot use "eth1" twice (first on line 2), expected one entry for each',
     ])
   })
 
@@ -430,8 +430,8 @@ describe('what one value means for another', () => {
   })
 
   test.each([
-    ['0.0.0.0:9655', 'Cannot listen on 0.0.0.0 without "public: true": it is not a loopback address'],
-    ['"[::]:9655"', 'Cannot listen on :: without "public: true": it is not a loopback address'],
+    ['0.0.0.0:9655', 'api.listen: cannot use "0.0.0.0", expected a loopback address, or "public: true" beside it'],
+    ['"[::]:9655"', 'api.listen: cannot use "::", expected a loopback address, or "public: true" beside it'],
     [
       'localhost:9655',
       'api.listen: cannot use "localhost:9655", expected an IP address and a port, such as 127.0.0.1:9655, or false',

@@ -189,7 +189,7 @@ describe('own addresses', () => {
     ['by DHCPv6, and the only one besides link-local', 'eth0 fe80::11/64 fd00::200/128'],
     ['preferred, so nobody made it a VIP', 'eth0 fe80::11/64 fd00::11/64 fd00::200/128+'],
   ])('an own address as a VIP is an error: %s', (_, text) => {
-    expect(own(text)).toEqual([expect.stringMatching(/^h\.yaml:2:41: Cannot use fd00::200 as a virtual address/)])
+    expect(own(text)).toEqual([expect.stringMatching(/^h\.yaml:2:41: addresses of "api6": cannot use fd00::200/)])
   })
 
   test.each([
@@ -243,7 +243,9 @@ describe('one VRID', () => {
   test('of two routers with `auto` and the same VRID on one interface, the second is in fault', () => {
     const other = 'name: b, vrid: 51, interface: auto, addresses: ["fd00::201"]'
     const { said, routers } = resolve(LAN, `${API6}, interface: auto`, other)
-    expect(said).toEqual(['h.yaml:3:22: Cannot use VRID 51 twice for IPv6 on "eth0": used by "api6"'])
+    expect(said).toEqual([
+      'h.yaml:3:22: vrid of "b": cannot use 51, which "api6" uses on "eth0", expected another VRID for each router of IPv6',
+    ])
     expect(routers.map(({ name, interfaceName, fault }) => [name, interfaceName, fault])).toEqual([
       ['api6', 'eth0', undefined],
       ['b', 'eth0', 'vridTaken'],
@@ -261,7 +263,7 @@ describe('a packet must fit into the MTU (VR-PKT-10)', () => {
   test('90 IPv6 addresses give a packet of 1488 octets', () => {
     expect(errors(90, 1488)).toEqual([])
     expect(errors(90, 1487)).toEqual([
-      'h.yaml:2:53: Cannot advertise 90 addresses of "a" on "eth0": the packet has 1488 octets, and the MTU is 1487; use two routers',
+      'h.yaml:2:53: addresses of "a": cannot advertise 90 on "eth0" in one packet of 1488 octets, expected at most 1487 octets (the MTU); use two routers',
     ])
     expect(errors(90, 0), 'an MTU that is not known').toEqual([])
   })

@@ -166,7 +166,9 @@ describe('interface: auto', () => {
       `${API}, interface: eth0`,
       'name: b, vrid: 51, interface: auto, addresses: [10.0.0.201]',
     )
-    expect(said).toEqual(['h.yaml:3:22: Cannot use VRID 51 twice for IPv4 on "eth0": used by "api"'])
+    expect(said).toEqual([
+      'h.yaml:3:22: vrid of "b": cannot use 51, which "api" uses on "eth0", expected another VRID for each router of IPv4',
+    ])
   })
 })
 
@@ -223,7 +225,7 @@ describe('own addresses', () => {
 
   test('an own address of the node as a VIP is an error', () => {
     expect(own('eth0 10.0.0.200/24')).toContainEqual(
-      'h.yaml:2:40: Cannot use 10.0.0.200 as a virtual address: it is the own address of "eth0" (only an address owner, with priority 255, may use it)',
+      'h.yaml:2:40: addresses of "api": cannot use 10.0.0.200, which is the own address of "eth0", expected another address, or priority 255 of an address owner',
     )
     expect(own('eth0 10.0.0.11/24', 'eth1 10.0.0.200/24')).toContainEqual(
       expect.stringContaining('own address of "eth1"'),
@@ -238,7 +240,7 @@ describe('own addresses', () => {
 
   test('an own address stays one beside a VIP of a router that was removed from the file', () =>
     expect(own('eth0 10.0.0.200/24 10.0.0.201/32')).toContainEqual(
-      expect.stringContaining('Cannot use 10.0.0.200 as a virtual address: it is the own address of "eth0"'),
+      expect.stringContaining('cannot use 10.0.0.200, which is the own address of "eth0"'),
     ))
 
   test('an address of another daemon gives a warning', () => {
@@ -254,8 +256,7 @@ describe('own addresses', () => {
     ]),
   )
 
-  const isOwn = (text: string) =>
-    expect.stringContaining(`Cannot use ${text} as a virtual address: it is the own address of "eth0"`)
+  const isOwn = (text: string) => expect.stringContaining(`cannot use ${text}, which is the own address of "eth0"`)
   const both = (...interfaces: string[]) =>
     resolve(node(...interfaces), 'name: api, vrid: 51, interface: eth0, addresses: [10.0.0.11, 10.0.0.200]').said
 
@@ -310,7 +311,7 @@ describe('own addresses', () => {
     const { router, said } = resolve(LAN, `${API}, interface: eth0, priority: 255`)
     expect(said).toEqual([
       expect.stringContaining(
-        'warning: Cannot find 10.0.0.200 on "eth0": "api" (priority 255) is in fault until the node has this address',
+        'warning: "eth0" has no address 10.0.0.200: "api" (priority 255) is in fault until the node has this address',
       ),
     ])
     expect(router.fault).toBe('sourceAddressMissing')

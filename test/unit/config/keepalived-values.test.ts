@@ -58,7 +58,7 @@ const NO_FILES = { pidFile: undefined, vrrpPidFile: undefined, socket: undefined
 
 test('each problem of a refused file is reported once, and the lack of routers is not', async () => {
   const { stderr } = await checkCommand(fileWith(`${instanceOf()}${instanceOf({}, 'VI_2', '10.44.0.101/24')}`))
-  expect(stderr.match(/VRID 51 twice/g)).toHaveLength(1)
+  expect(stderr.match(/cannot use 51 twice/g)).toHaveLength(1)
   const typo = await checkCommand(fileWith(instanceOf({ vrid: 'virtual_router_ID 51' })))
   expect(typo.stderr.trim().split('\n')).toEqual([
     expect.stringContaining(

@@ -106,7 +106,7 @@ describe('the text', () => {
       /^2026-11-22T\S+Z {2}vip \(10\.77\.0\.100\) moved from r1 to r2: health check service failed on r1\.$/,
     )
     expect(lines.slice(1, 4)).toEqual([
-      expect.stringMatching(/^ +\+0 ms {2}r1 {2}health check service: up → down, missing/),
+      expect.stringMatching(/^ +\+0 ms {2}r1 {2}health check service: up → down, not there/),
       expect.stringMatching(/^ +\+\S+ ms {2}r1 {2}advertises priority 150 instead of 200/),
       expect.stringMatching(/^ +\+\S+ ms {2}r2 {2}heard that r1 has priority 150 instead of 200$/),
     ])

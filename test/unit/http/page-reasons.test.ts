@@ -1,6 +1,8 @@
-/** The page's texts of reasons are those of src/vrrp/reason-text.ts. `make docs` writes them. */
+/** The page's texts of reasons are those of the daemon. `make docs` writes them. */
 import { expect, test } from 'vitest'
-import { reasonWords } from '../../../src/http/page/words.js'
+import { probeReasonText, RESULTS } from '../../../src/events/check-reason-text.ts'
+import type { Reason } from '../../../src/healthcheck/probe-result.ts'
+import { reasonWords, resultWords } from '../../../src/http/page/words.js'
 import { NAMED_FAULTS, REASONS, reasonText } from '../../../src/vrrp/reason-text.ts'
 import { expectDocument } from '../../support/generated-document.ts'
 
@@ -9,10 +11,10 @@ const lines = (table: Readonly<Record<string, string>>) =>
     .map(([code, text]) => `  ${code}: '${text}',\n`)
     .join('')
 
-test('src/http/page/reasons.js is made from src/vrrp/reason-text.ts', () => {
+test('src/http/page/reasons.js is made from the texts of the daemon', () => {
   expectDocument(
     '../src/http/page/reasons.js',
-    `/** Texts of reasons and faults, made from src/vrrp/reason-text.ts by \`make docs\`: change them there. */
+    `/** Texts of reasons and faults, made from src/vrrp/reason-text.ts and src/events/check-reason-text.ts by \`make docs\`: change them there. */
 
 /** @type {Readonly<Record<string, string>>} */
 export const REASONS = {
@@ -21,6 +23,10 @@ ${lines(REASONS)}}
 /** Faults with a name, which replaces NAME. @type {Readonly<Record<string, string>>} */
 export const NAMED_FAULTS = {
 ${lines(NAMED_FAULTS)}}
+
+/** Texts of the results of health checks. @type {Readonly<Record<string, string>>} */
+export const RESULTS = {
+${lines(RESULTS)}}
 `,
   )
 })
@@ -35,3 +41,13 @@ test.each([
 ])('log and page have the same text for %s', (code, text) => {
   expect([reasonText(code), reasonWords(code)]).toEqual([text, text])
 })
+
+/** The compiler refuses this line if a reason has no text. */
+const TEXTS: Readonly<Record<Reason, string>> = RESULTS
+
+test.each([...Object.entries(TEXTS), ['ofLaterVersion', 'ofLaterVersion'], ['toString', 'toString']])(
+  'status and page have the same text for the result %s',
+  (code, text) => {
+    expect([probeReasonText(code), resultWords(code)]).toEqual([text, text])
+  },
+)

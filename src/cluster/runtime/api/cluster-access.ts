@@ -6,8 +6,10 @@
 
 import { readFileSync } from 'node:fs'
 import type { RequestOptions } from 'node:https'
+import { dirname, resolve } from 'node:path'
 import { type KubeConfig, KubeConfig as Reader } from '@kubernetes/client-node'
 import { messageOf } from '../../../base/message-of.ts'
+import { tokenFilesIn } from '../../decisions/token-files.ts'
 import { ApiFailure } from './api-failure.ts'
 import type { ClusterAccess, Endpoint } from './cluster-client.ts'
 
@@ -51,12 +53,24 @@ function read({ kubeconfig, root = '' }: Omit<AccessPlan, 'local'>): KubeConfig 
   const config = new Reader()
   if (kubeconfig !== undefined) {
     // Reading the file here gives an error that names a missing file.
-    readFileSync(kubeconfig)
+    const text = readFileSync(kubeconfig, 'utf8')
     config.loadFromFile(kubeconfig)
+    addTokens(config, tokenFilesIn(text), dirname(kubeconfig))
   } else if (process.env.KUBERNETES_SERVICE_HOST === undefined) {
     throw new Error('no kubeconfig was given, and this is not a pod (KUBERNETES_SERVICE_HOST is not set)')
   } else config.loadFromCluster(root)
   return config
+}
+
+/** Gives each user the content of its token file, which takes precedence over a token in the kubeconfig, as in client-go. */
+function addTokens(config: KubeConfig, files: ReadonlyMap<string, string>, folder: string): void {
+  const current = config.getCurrentUser()?.name
+  config.users = config.users.map((user) => {
+    const file = files.get(user.name)
+    return file === undefined || user.name !== current
+      ? user
+      : { ...user, token: readFileSync(resolve(folder, file), 'utf8') }
+  })
 }
 
 async function optionsOf(config: KubeConfig, proxy: string | undefined): Promise<RequestOptions> {
