@@ -5,13 +5,14 @@
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, type TestContext } from 'vitest'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { createLab, LAB_VIP, LAB_VIP6 } from '../../src/lab/lab.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
 import { Capture, type Frame } from '../../src/lab/watch/capture.ts'
 import { judgeTime } from '../judge/time.ts'
 import { describeNetns } from '../support/require.ts'
+import { Turns } from '../support/turns.ts'
 
 const ON = { lease: 'on' }
 const ADVERTISEMENTS = 'ip proto 112 or ip6 proto 112'
@@ -22,7 +23,8 @@ const DEMOTIONS = 50
 
 type Options = { readonly intervalMs: number; readonly address?: string; readonly unicast?: boolean }
 
-async function startGroup({ intervalMs, address = LAB_VIP, unicast = false }: Options, isSyncGroup = false) {
+async function startGroup({ onTestFinished }: TestContext, options: Options, isSyncGroup = false) {
+  const { intervalMs, address = LAB_VIP, unicast = false } = options
   const lab = createLab({ routers: 3, ipv6: address.includes(':') })
   onTestFinished(() => lab.destroy())
   const daemons = lab.routers.map((host, i) => {
@@ -63,9 +65,12 @@ const waitsOf = (pid: number) =>
 
 const parentOf = (pid: number) => Number(/PPid:\t(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
 
+/** The tests wait for daemons on labs of their own. */
+const turns = new Turns(3)
+
 describeNetns('a group with lease on', () => {
-  test('the engine of an idle Active is not woken for its advertisements', async () => {
-    const { lab, first } = await startGroup({ intervalMs: 100 })
+  turns.test('the engine of an idle Active is not woken for its advertisements', async (context) => {
+    const { lab, first } = await startGroup(context, { intervalMs: 100 })
     const { pid } = await first.status()
     // The announcements of the takeover, and its first code, wake the engine.
     await sleep(6_000)
@@ -82,29 +87,30 @@ describeNetns('a group with lease on', () => {
     expect(waits, 'waits of the main thread in 10 s').toBeLessThan(80)
   })
 
-  test.each([
+  for (const [name, options] of [
     ['IPv4 at 100 ms', { intervalMs: 100 }],
     ['IPv4 at 1 s', { intervalMs: 1_000 }],
     ['unicast at 100 ms', { intervalMs: 100, unicast: true }],
     ['IPv6 at 100 ms', { intervalMs: 100, address: LAB_VIP6 }],
-  ])('%s: an engine that is stopped in good order sends priority 0 last', async (_, options) => {
-    const { lab, first, second } = await startGroup(options)
-    const capture = await Capture.start(lab, 'stop', ADVERTISEMENTS)
-    await sleep(2 * options.intervalMs)
-    first.process.signal('SIGTERM')
-    await second.becomes('Active', 5_000)
-    await eventually('the process to end', () => first.process.exit !== undefined, {
-      sight: () => first.lastLines(3),
-      within: 10_000,
+  ] as const)
+    turns.test(`${name}: an engine that is stopped in good order sends priority 0 last`, async (context) => {
+      const { lab, first, second } = await startGroup(context, options)
+      const capture = await Capture.start(lab, 'stop', ADVERTISEMENTS)
+      await sleep(2 * options.intervalMs)
+      first.process.signal('SIGTERM')
+      await second.becomes('Active', 5_000)
+      await eventually('the process to end', () => first.process.exit !== undefined, {
+        sight: () => first.lastLines(3),
+        within: 10_000,
+      })
+      const own = advertisements(await capture.stop()).filter(({ priority }) => priority === 200 || priority === 0)
+      const zero = own.findIndex(({ priority }) => priority === 0)
+      expect(zero).toBeGreaterThan(0)
+      expect(own.slice(zero).filter(({ priority }) => priority !== 0)).toEqual([])
     })
-    const own = advertisements(await capture.stop()).filter(({ priority }) => priority === 200 || priority === 0)
-    const zero = own.findIndex(({ priority }) => priority === 0)
-    expect(zero).toBeGreaterThan(0)
-    expect(own.slice(zero).filter(({ priority }) => priority !== 0)).toEqual([])
-  })
 
-  test('an engine that stands still for 500 ms moves nothing', async () => {
-    const { lab, first, daemons } = await startGroup({ intervalMs: 100 })
+  turns.test('an engine that stands still for 500 ms moves nothing', async (context) => {
+    const { lab, first, daemons } = await startGroup(context, { intervalMs: 100 })
     const { pid } = await first.status()
     const before = await transitionsOf(daemons)
     const capture = await Capture.start(lab, 'stall', ADVERTISEMENTS)
@@ -120,8 +126,8 @@ describeNetns('a group with lease on', () => {
     expect(await transitionsOf(daemons)).toEqual(before)
   })
 
-  test('an engine that stands still for good loses its addresses when the lease ends', async () => {
-    const { lab, first, second } = await startGroup({ intervalMs: 100 }, true)
+  turns.test('an engine that stands still for good loses its addresses when the lease ends', async (context) => {
+    const { lab, first, second } = await startGroup(context, { intervalMs: 100 }, true)
     const { pid } = await first.status()
     await sleep(1_000)
     const at = performance.now()
@@ -135,8 +141,8 @@ describeNetns('a group with lease on', () => {
     await clocked(first)
   })
 
-  test('the engine of a guardian that stands still advertises by itself', async () => {
-    const { lab, first, daemons } = await startGroup({ intervalMs: 100 })
+  turns.test('the engine of a guardian that stands still advertises by itself', async (context) => {
+    const { lab, first, daemons } = await startGroup(context, { intervalMs: 100 })
     const guardian = parentOf((await first.status()).pid)
     const before = await transitionsOf(daemons)
     const capture = await Capture.start(lab, 'guardian', ADVERTISEMENTS)
@@ -151,33 +157,36 @@ describeNetns('a group with lease on', () => {
     await clocked(first)
   })
 
-  test(`after a demotion by a check no advertisement has the former priority, ${DEMOTIONS} times`, async () => {
-    const lab = createLab({ routers: 2 })
-    onTestFinished(() => lab.destroy())
-    const weight = join(lab.directory, 'weight')
-    writeFileSync(weight, '0')
-    // A worker that gets no CPU for seconds would make the check unknown, and the priority 200 again.
-    const healthchecks = [{ name: 'number', file: weight, content: 'weight', interval: '50ms', unknownAfter: '60s' }]
-    const plan = { host: lab.router(1), priority: 200, intervalMs: 100, address: LAB_VIP }
-    const extra = { track: [{ healthcheck: 'number', weight: 1 }] }
-    const daemon = new Holdfast(lab, plan, extra, [], { ...ON, healthchecks })
-    await daemon.becomes('Active', 15_000)
-    await clocked(daemon)
-    const capture = await Capture.start(lab, 'demotion', ADVERTISEMENTS)
-    for (let i = 1; i <= DEMOTIONS; i++) {
-      // An empty file holds 0, so the new content replaces the file in one step.
-      writeFileSync(`${weight}.new`, `${-i}`)
-      renameSync(`${weight}.new`, weight)
-      await sleep(250 + Math.random() * 100)
-    }
-    const sent = advertisements(await capture.stop())
-    expect(sent.slice(1).filter(({ priority }, i) => priority > (sent[i]?.priority ?? 0))).toEqual([])
-    expect(new Set(sent.map(({ priority }) => priority)).size).toBeGreaterThan(DEMOTIONS / 2)
-    expect((await daemon.router()).clock.rounds).toBeGreaterThan(DEMOTIONS / 2)
-  })
+  turns.test(
+    `after a demotion by a check no advertisement has the former priority, ${DEMOTIONS} times`,
+    async (context) => {
+      const lab = createLab({ routers: 2 })
+      context.onTestFinished(() => lab.destroy())
+      const weight = join(lab.directory, 'weight')
+      writeFileSync(weight, '0')
+      // A worker that gets no CPU for seconds would make the check unknown, and the priority 200 again.
+      const healthchecks = [{ name: 'number', file: weight, content: 'weight', interval: '50ms', unknownAfter: '60s' }]
+      const plan = { host: lab.router(1), priority: 200, intervalMs: 100, address: LAB_VIP }
+      const extra = { track: [{ healthcheck: 'number', weight: 1 }] }
+      const daemon = new Holdfast(lab, plan, extra, [], { ...ON, healthchecks })
+      await daemon.becomes('Active', 15_000)
+      await clocked(daemon)
+      const capture = await Capture.start(lab, 'demotion', ADVERTISEMENTS)
+      for (let i = 1; i <= DEMOTIONS; i++) {
+        // An empty file holds 0, so the new content replaces the file in one step.
+        writeFileSync(`${weight}.new`, `${-i}`)
+        renameSync(`${weight}.new`, weight)
+        await sleep(250 + Math.random() * 100)
+      }
+      const sent = advertisements(await capture.stop())
+      expect(sent.slice(1).filter(({ priority }, i) => priority > (sent[i]?.priority ?? 0))).toEqual([])
+      expect(new Set(sent.map(({ priority }) => priority)).size).toBeGreaterThan(DEMOTIONS / 2)
+      expect((await daemon.router()).clock.rounds).toBeGreaterThan(DEMOTIONS / 2)
+    },
+  )
 
-  test('a yield hands the addresses over, and they come back', async () => {
-    const { lab, first, second } = await startGroup({ intervalMs: 100 })
+  turns.test('a yield hands the addresses over, and they come back', async (context) => {
+    const { lab, first, second } = await startGroup(context, { intervalMs: 100 })
     await first.yieldFor(1_000)
     await second.becomes('Active', 5_000)
     await clocked(second)
@@ -186,8 +195,8 @@ describeNetns('a group with lease on', () => {
     expect(lab.holders(LAB_VIP)).toEqual(['r1'])
   })
 
-  test('after a reload the clock sends the new priority', async () => {
-    const { lab, first } = await startGroup({ intervalMs: 100 })
+  turns.test('after a reload the clock sends the new priority', async (context) => {
+    const { lab, first } = await startGroup(context, { intervalMs: 100 })
     first.reload({ ...first.plan, priority: 210 })
     await eventually('the new priority', async () => (await first.router()).priority.effective === 210, {
       sight: () => first.lastLines(3),

@@ -246,7 +246,11 @@ describeNetns('an engine with onCrash: restart', () => {
     const top = { healthchecks: [{ name: 'dead', file: '/nowhere/at/all', content: 'present', interval: '200ms' }] }
     const { lab, first, second } = await startGroup({ top, extra: { track: [{ healthcheck: 'dead', weight: -20 }] } })
     const before = await transitionsOf(second)
-    expect((await first.router()).priority.effective).toBe(180)
+    await eventually(
+      'the check to lower the priority',
+      async () => (await first.router()).priority.effective === 180,
+      SIGHT(first),
+    )
     const prober = await probing(lab, LAB_VIP)
     await crash(first)
     expect((await first.router()).priority.effective).toBe(180)
