@@ -122,10 +122,13 @@ const TIMED = [
   'test/interop/keepalived-v3.test.ts',
   'test/netns/backup-watch.test.ts',
   'test/netns/carrier.test.ts',
+  'test/netns/cluster-cold-start.test.ts',
+  'test/netns/cold-start.test.ts',
   'test/netns/demotion.test.ts',
   'test/netns/doctor.test.ts',
   'test/netns/explain-chaos.test.ts',
   'test/netns/failover.test.ts',
+  'test/netns/guardian-deadline.test.ts',
   'test/netns/guardian.test.ts',
   'test/netns/lease.test.ts',
   'test/netns/native-probe.test.ts',
@@ -137,6 +140,7 @@ const TIMED = [
   'test/netns/security-claims.test.ts',
   'test/netns/security-modes.test.ts',
   'test/netns/security.test.ts',
+  'test/netns/shutdown.test.ts',
 ]
 
 /**
