@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo unit watch test test-long test-all check docs build bench bench-cost chaos soak defects prove prove-all explore fuzz fuzz-native release image clean
+.PHONY: help demo unit watch test test-long test-all check docs build bench bench-balancer bench-cost chaos soak defects prove prove-all explore fuzz fuzz-native release image clean
 
 REPORTERS := --reporter=default --reporter=./test/support/summary-reporter.ts --reporter=./test/support/history-reporter.ts
 
@@ -70,6 +70,10 @@ bench: ## failover as a client sees it, beside keepalived: an hour (root; option
 bench-cost: ## CPU, memory and start time when nothing happens, beside keepalived: 70 minutes (root; options: make bench-cost ARGS=--help)
 	@scripts/setup.sh bench
 	@npm run --silent bench:cost -- $(ARGS)
+
+bench-balancer: ## lost requests of a client of the API while HAProxy, API servers and VIP fail: 25 minutes (root; options: make bench-balancer ARGS=--help)
+	@scripts/setup.sh bench
+	@npm run --silent bench:balancer -- $(ARGS)
 
 lab: ## three routers, a client and Prometheus in Docker Compose: nine faults, a table of outages (root; options: make lab ARGS=--help)
 	@scripts/setup.sh container

@@ -6,6 +6,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { packageRoot } from '../../src/lab/installation.ts'
 import { ip } from '../../src/lab/ip.ts'
 import { HOLDFAST, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { familyOf, LoggedProcess } from '../../src/lab/logged-process.ts'
@@ -13,9 +14,9 @@ import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { ClusterLab } from './cluster-lab.ts'
 
 const WITHIN = 40_000
-export const TEMPLATE = join(import.meta.dirname, '..', '..', 'deploy', 'haproxy', 'haproxy.cfg.tmpl')
-const API_SERVER = join(import.meta.dirname, 'api-server.mjs')
-const API_CLIENT = join(import.meta.dirname, 'api-client.mjs')
+export const TEMPLATE = join(packageRoot(), 'deploy', 'haproxy', 'haproxy.cfg.tmpl')
+const API_SERVER = join(packageRoot(), 'test', 'support', 'api-server.mjs')
+const API_CLIENT = join(packageRoot(), 'test', 'support', 'api-client.mjs')
 const TABLE = 'ocp_nat'
 
 /** Result of the requests that began in a time. */
@@ -24,6 +25,10 @@ export type Loss = {
   readonly lost: number
   /** Milliseconds from the event to the start of the last lost request; 0 without a loss. */
   readonly until: number
+  /** Milliseconds from the event to the first answer after the last lost request; 0 without a loss. */
+  readonly answersAfter: number
+  /** Milliseconds of the slowest answer. */
+  readonly slowest: number
   /** Reasons of the lost requests, each once. */
   readonly reasons: readonly string[]
 }
@@ -111,13 +116,16 @@ export class BalancerLab {
     return node
   }
 
-  /** Starts the API servers, the API of the cluster with all three nodes, and gives the VIP to the first node. */
-  async start(): Promise<void> {
+  /**
+   * Starts the API servers and the API of the cluster with all three nodes. Gives the VIP to the first node, unless the
+   * test runs VRRP.
+   */
+  async start({ holdsVip = true } = {}): Promise<void> {
     const { directory } = this.lab
     const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-subj', '/CN=api', '-days', '2']
     const files = ['-keyout', join(directory, 'key.pem'), '-out', join(directory, 'cert.pem')]
     execFileSync('openssl', ['req', '-x509', ...key, ...files], { stdio: 'pipe' })
-    ip(this.node(1).host, `address add ${LAB_VIP}/32 dev eth0`)
+    if (holdsVip) ip(this.node(1).host, `address add ${LAB_VIP}/32 dev eth0`)
     this.cluster.registerAll()
     await this.cluster.apiUp()
     await Promise.all(this.nodes.map((node) => node.startApi()))
@@ -171,13 +179,45 @@ export class BalancerLab {
       within: WITHIN,
       every: 100,
     })
-    const requests = this.#said().filter(({ at }) => typeof at === 'number' && at >= from && at < to)
+    const loss = this.loss(from, to)
     // On a busy machine the client sends less often than each 10 ms.
-    if (requests.length <= ms / 500) throw new Error(`Expected more than ${requests.length} requests in ${ms} ms`)
-    const lost = requests.filter(({ ok }) => ok === false)
-    const last = Number(lost.at(-1)?.at ?? from)
-    const reasons = [...new Set(lost.map(({ what }) => String(what)))]
-    return { asked: requests.length, lost: lost.length, until: Math.round(last - from), reasons }
+    if (loss.asked <= ms / 500) throw new Error(`Expected more than ${loss.asked} requests in ${ms} ms`)
+    return loss
+  }
+
+  /** Returns the requests that began between two times, as far as they have ended, in the order of their starts. */
+  #requests(from: number, to: number) {
+    return this.#said()
+      .flatMap(({ at, ok, ms, what }) =>
+        typeof at === 'number' && at >= from && at < to ? [{ at, isLost: ok === false, ms: Number(ms), what }] : [],
+      )
+      .toSorted((one, other) => one.at - other.at)
+  }
+
+  /** Returns the requests that began between two times, as far as they have ended. */
+  loss(from: number, to: number): Loss {
+    const requests = this.#requests(from, to)
+    const lost = requests.filter(({ isLost }) => isLost)
+    const last = lost.at(-1)?.at
+    const answers = requests.filter(({ isLost }) => !isLost)
+    const after = answers.filter(({ at }) => last !== undefined && at > last).map(({ at, ms }) => at + ms)
+    return {
+      asked: requests.length,
+      lost: lost.length,
+      until: last === undefined ? 0 : Math.round(last - from),
+      answersAfter: last === undefined ? 0 : Math.round(Math.min(...after) - from),
+      slowest: Math.round(Math.max(0, ...answers.map(({ ms }) => ms))),
+      reasons: [...new Set(lost.map(({ what }) => String(what)))],
+    }
+  }
+
+  /** Returns the time at which the last lost request since `from` began; `from` without a loss. */
+  lastLoss(from: number): number {
+    return (
+      this.#requests(from, Number.POSITIVE_INFINITY)
+        .filter(({ isLost }) => isLost)
+        .at(-1)?.at ?? from
+    )
   }
 
   /** Returns whether each request that began before a time has ended. The client numbers its requests: 0, 1, … */

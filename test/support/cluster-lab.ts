@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import type { Snapshot } from '../../src/daemon/telemetry/snapshot.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
 import { createLab, HOLDFAST, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { snapshotOf } from '../../src/lab/status.ts'
@@ -15,8 +16,8 @@ import { writeKubeconfig } from './kube-api/kubeconfig.ts'
 import { NODES, type NodePlan, nodeObject } from './kube-api/node-object.ts'
 import { KubeApi, type KubeApiOptions } from './kube-api/server.ts'
 
-const PORT = join(import.meta.dirname, 'kube-api', 'port.mjs')
-const READY_PORTS = join(import.meta.dirname, 'ready-ports.mjs')
+const PORT = join(packageRoot(), 'test', 'support', 'kube-api', 'port.mjs')
+const READY_PORTS = join(packageRoot(), 'test', 'support', 'ready-ports.mjs')
 const API_PORT = 6443
 export const INGRESS_VIP = '10.77.0.101'
 
