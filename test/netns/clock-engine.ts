@@ -30,7 +30,11 @@ export type ClockEngineOrder = {
     readonly grace?: number
     /** A frame in front of each k-th advertisement. */
     readonly questionEvery?: number
+    /** Number in the frames of this order; absent = 0. */
+    readonly word?: number
   }
+  /** Changes the word of an order so many times. The engine sends each new word first, as after a demotion. */
+  readonly demote?: NonNullable<ClockEngineOrder['clock']> & { readonly times: number }
   readonly withdraw?: { readonly slot: number }
   readonly forget?: { readonly slot: number }
   readonly read?: { readonly slot: number }
@@ -133,10 +137,15 @@ function question(slot: number): Uint8Array {
 
 const armed = new Set<number>()
 
+function packetOf({ slot, vrid = 51, word = 0 }: NonNullable<ClockEngineOrder['clock']>, priority: number): Uint8Array {
+  return Uint8Array.of(0x31, vrid, priority, 1, 0, 100, slot >> 8, slot & 255, word >> 8, word & 255)
+}
+
 function order(wanted: NonNullable<ClockEngineOrder['clock']>): void {
-  const { slot, unit, index, family = 'ipv4', vrid = 51, vip, grace = wanted.interval, questionEvery } = wanted
+  const { slot, unit, index, family = 'ipv4', vip, grace = wanted.interval, questionEvery } = wanted
   prepare(index)
-  const packet = (priority: number) => Uint8Array.of(0x31, vrid, priority, 1, 0, 100, slot >> 8, slot & 255)
+  const { vrid = 51 } = wanted
+  const packet = (priority: number) => packetOf(wanted, priority)
   if (!armed.has(unit)) {
     armed.add(unit)
     const remove =
@@ -174,6 +183,35 @@ function order(wanted: NonNullable<ClockEngineOrder['clock']>): void {
   say({ ordered: slot, generation, now: sentAt })
 }
 
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+async function demote({ times, ...wanted }: NonNullable<ClockEngineOrder['demote']>): Promise<void> {
+  const { index, interval, slot } = wanted
+  const group = new Uint8Array(16)
+  group.set([2, 0, 0, 0, ...addressBytes(GROUPS.ipv4)])
+  let overtaken = 0
+  order(wanted)
+  const member = new Uint8Array(12)
+  new DataView(member.buffer).setInt32(8, index, true)
+  sockets[0]?.setOption(0, 32, member) // IP_MULTICAST_IF
+  const isBusy = () => (words.slotWithdraw(slot, 0) & WORD.busy) !== 0
+  for (let word = 1; word <= times; word++) {
+    await pause(Math.random() * 2.5 * interval)
+    const isLate = (words.slotWithdraw(slot, 5) & WORD.busy) !== 0
+    const speak = () => sockets[0]?.send([packetOf({ ...wanted, word }, 100)], [group])
+    speak()
+    if (isLate) {
+      overtaken++
+      while (isBusy()) await pause(1)
+      speak()
+    }
+    words.deadline(wanted.unit, now() + 3 * interval + 2000)
+    order({ ...wanted, word })
+  }
+  words.slotWithdraw(slot, 5)
+  say({ demoted: times, overtaken })
+}
+
 function block(ms: number): void {
   const until = now() + ms
   while (now() < until);
@@ -186,6 +224,7 @@ createInterface({ input: process.stdin })
   .on('line', (text) => {
     const wanted: ClockEngineOrder = JSON.parse(text)
     if (wanted.clock !== undefined) order(wanted.clock)
+    if (wanted.demote !== undefined) void demote(wanted.demote)
     if (wanted.write !== undefined) say({ wrote: writeSync(channel, Buffer.from(wanted.write, 'hex')) })
     if (wanted.block !== undefined) block(wanted.block)
     proves = wanted.proves ?? proves

@@ -35,7 +35,7 @@ function kindOf(frame: DataView): object | undefined {
   if (protocol !== 112) return undefined
   const hops = frame.getUint8(type === 0x0800 ? 22 : 21)
   return {
-    ...{ kind: type === 0x0800 ? 'ipv4' : 'ipv6', hops },
+    ...{ kind: type === 0x0800 ? 'ipv4' : 'ipv6', hops, word: frame.getUint16(at + 8) },
     ...{ vrid: frame.getUint8(at + 1), priority: frame.getUint8(at + 2), slot: frame.getUint16(at + 6) },
   }
 }

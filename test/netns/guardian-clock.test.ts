@@ -2,8 +2,10 @@
  * The guardian's clock, watched from outside: a packet socket in the neighbour's namespace, with the kernel's receive
  * times, and ip(8). The engine is clock-engine.ts, which sends no frame itself.
  */
+import { spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { cable, makeNamespace, removeAll, Talker } from '../../src/lab/cable.ts'
 import { ip, linkOf, shownAddresses } from '../../src/lab/ip.ts'
 import type { Said } from '../../src/lab/json-process.ts'
@@ -20,7 +22,14 @@ const OBSERVER = runSource(join(import.meta.dirname, 'clock-observer.ts'))
 const VIP = '198.51.100.200'
 const [SLOT, UNIT] = [300, 9]
 
-type Frame = { readonly kind: string; readonly slot: number; readonly at: number; readonly priority: number }
+type Frame = { readonly kind: string; readonly slot: number; readonly at: number; readonly priority: number } & {
+  readonly word: number
+}
+
+const clockThreadOf = (guardian: number): string =>
+  readdirSync(`/proc/${guardian}/task`).find(
+    (thread) => readFileSync(`/proc/${guardian}/task/${thread}/comm`, 'utf8') === 'holdfast-clock\n',
+  ) ?? ''
 
 describeNetns("the guardian's clock", () => {
   let here = ''
@@ -137,6 +146,24 @@ describeNetns("the guardian's clock", () => {
       ...['question', 'ipv4', 'ipv4', 'ipv4'],
       'question',
     ])
+  })
+
+  test('a round that is interrupted after its question never contradicts a later advertisement of the engine', async () => {
+    const node = await start()
+    // Holds the thread after each question, as a machine without a free CPU does. The engine waits 5 ms for a round.
+    const delay = ['-e', 'trace=sendto', '-e', 'inject=sendto:delay_exit=12000']
+    const tracer = spawn('strace', ['-qq', '-o', '/dev/null', '-p', clockThreadOf(node.talker.pid), ...delay], {
+      stdio: 'ignore',
+    })
+    onTestFinished(() => void tracer.kill('SIGINT'))
+    const demote = { slot: SLOT, unit: UNIT, index, interval: 20, questionEvery: 1, times: 80 }
+    const { overtaken } = await node.ask({ demote }, ({ demoted }) => demoted !== undefined)
+    await eventually('the last word', () => node.frames().some(({ word }) => word === 80), {
+      sight: () => node.all().slice(-5),
+    })
+    const words = node.frames().map(({ word }) => word)
+    expect(overtaken, 'words of the engine that did not wait for the end of a round').toBeGreaterThan(5)
+    expect(words.filter((word, i) => word < (words[i - 1] ?? 0))).toEqual([])
   })
 
   test('after a withdrawal no frame leaves, and the slot can be armed again', async () => {

@@ -24,7 +24,7 @@
 #define ADVANCE_PARTS 50u /* parts of a period; a round comes earlier by one part at most */
 #define LATE_PERIODS 2u /* since the last frame: the round is later than one interval */
 
-enum sending { SENT, BLOCKED, FAILED };
+enum sending { SENT, BLOCKED, FAILED, WITHDRAWN };
 
 /* ---- sending ---- */
 
@@ -42,7 +42,17 @@ static int send_frame(const struct order *order, const unsigned char *record) {
   return 0;
 }
 
-/* A round counts as sent if one of its packets was sent. */
+/* Returns false if run_round() would not send: a word was withdrawn, or too much time has passed. */
+static bool may_send(const struct order *order) {
+  const uint64_t now = now_ns();
+  return is_slot_armed(order) && is_plan_armed(order) && !was_suspended() && !is_lease_over(order, now) &&
+         now < last_sent_at(order) + LATE_PERIODS * order->period;
+}
+
+/*
+ * A round counts as sent if one of its packets was sent. The kernel may take the CPU from the thread after each system
+ * call, so the words and the times are read before each of them.
+ */
 static enum sending send_records(const struct order *order) {
   /* With the slot's number, rare records of many slots leave in different rounds. */
   const uint64_t number = __atomic_load_n(&slot_of(order)->sent, __ATOMIC_SEQ_CST) + order->slot;
@@ -52,6 +62,7 @@ static enum sending send_records(const struct order *order) {
     const unsigned char *const record = order->bytes + at;
     const bool packet = record[0] == RECORD_PACKET;
     if (number % u16_at(record + 2) != 0) continue;
+    if (!may_send(order)) return result == SENT ? SENT : WITHDRAWN;
     const int error =
         packet ? try_packet(raw_socket_of(order->family), record + RECORD_SIZE) : send_frame(order, record);
     if (error != 0) record_failure(order);
@@ -94,6 +105,7 @@ static void speak(struct order *order) {
     renew_deadline(order);
   }
   free_slot(order);
+  if (sending == WITHDRAWN) return plan_round(order, now); /* that round finds out why */
   if (sending == BLOCKED) return plan_round(order, now + RETRY);
   note_frame(order, now);
   plan_next(order, now);

@@ -15,7 +15,7 @@ describe('the model of the guardian clock with all rules', () => {
     { faults: 1, kinds: ['engine'], says: PRIORITY.low },
     { faults: 1, kinds: ['engine'], news: 1 },
     { faults: 1, kinds: ['kill'], orders: 1, news: 1 },
-    { faults: 1, kinds: ['clock'], orders: 1 },
+    { faults: 1, kinds: ['clock'], orders: 2 },
     { faults: 1, kinds: ['clock'], news: 1 },
     { faults: 1, kinds: ['executor'], news: 1 },
     { faults: 1, kinds: ['sleep'], orders: 1 },
@@ -38,9 +38,10 @@ describe('the model of the guardian clock with all rules', () => {
 
 describe('the model of the guardian clock without a rule', () => {
   const mutants: [keyof Rules, Setting, RegExp][] = [
-    ['withdraws', { orders: 1 }, /has heard priority 3 last/],
+    ['withdraws', { orders: 1 }, /contradicts/],
     ['repeats', { faults: 1, kinds: ['clock'], orders: 1 }, /has heard priority 3 last/],
     ['checksAtSending', { faults: 1, kinds: ['node'] }, /does not have/],
+    ['checksEachFrame', { faults: 1, kinds: ['clock'], orders: 1 }, /contradicts/],
     ['checksPlan', { faults: 1, kinds: ['kill'] }, /does not have/],
     ['noticesSleep', { faults: 1, kinds: ['sleep'] }, /after a sleep/],
     ['newsStop', { faults: 1, kinds: ['engine'], says: PRIORITY.low }, /two holders|has read news/],

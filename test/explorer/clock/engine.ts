@@ -71,17 +71,19 @@ const isAwake = (state: State, rules: Rules): boolean =>
   wasExecuted(state) ||
   wasAway(state, rules)
 
+const SAID = { demote: PRIORITY.low, restore: PRIORITY.high, stop: PRIORITY.release } as const
+const isOrder = (goal: Goal | undefined): goal is keyof typeof SAID => goal !== undefined && goal in SAID
+const speaks = (goal: Goal | undefined): boolean => isOrder(goal) || goal === 'cover'
+
 const begin = (state: State, goal: Goal, rules: Rules): State => {
-  const says = goal === 'demote' ? PRIORITY.low : goal === 'stop' ? PRIORITY.release : state.says
-  const speaks = goal === 'demote' || goal === 'stop' || goal === 'cover'
-  const at = rules.withdraws ? 'withdraw' : speaks ? 'say' : 'disarm'
+  const at = rules.withdraws ? 'withdraw' : speaks(goal) ? 'say' : 'disarm'
   return {
     ...state,
     goal,
-    says,
+    says: (isOrder(goal) ? SAID[goal] : undefined) ?? state.says,
     at,
     mark: 'none',
-    order: goal === 'demote' || goal === 'stop' ? undefined : state.order,
+    order: isOrder(goal) ? undefined : state.order,
   }
 }
 
@@ -147,10 +149,9 @@ function back(state: State, rules: Rules): State {
  */
 function wait(state: State): Step[] {
   if (state.clockBusy && !state.stopped.clock) return []
-  const speaks = state.goal === 'demote' || state.goal === 'stop' || state.goal === 'cover'
   const alone = state.alone || state.clockBusy
   const text = state.clockBusy ? 'no longer waits for the clock' : 'finds the clock idle'
-  return step(text, { ...state, alone, at: speaks ? 'say' : 'disarm' })
+  return step(text, { ...state, alone, at: speaks(state.goal) ? 'say' : 'disarm' })
 }
 
 function say(state: State): State {

@@ -41,8 +41,12 @@ export function clockSteps(state: State, rules: Rules): Step[] {
             clockAt: rules.checksAtSending ? 'check' : 'send',
           })
     case 'check':
-      return state.clock === undefined || isLate(state, rules) || (rules.checksPlan && state.plan !== 'armed')
+      return isForbidden(state, rules)
         ? clock('keeps silent: it is late, or a word was withdrawn', { ...state, clockAt: 'free' })
+        : clock('sends its question', { ...state, clockAt: 'ask' })
+    case 'ask':
+      return rules.checksEachFrame && isForbidden(state, rules)
+        ? clock('keeps silent after its question', { ...state, clockAt: 'free' })
         : clock('may send', { ...state, clockAt: 'send' })
     case 'send':
       return clock(`sends ${state.held}`, { ...send(state, state.held ?? PRIORITY.release), clockAt: 'free' })
@@ -50,6 +54,9 @@ export function clockSteps(state: State, rules: Rules): Step[] {
       return clock('frees its word', { ...state, clockBusy: false, held: undefined, clockAt: 'idle' })
   }
 }
+
+const isForbidden = (state: State, rules: Rules): boolean =>
+  state.clock === undefined || isLate(state, rules) || (rules.checksPlan && state.plan !== 'armed')
 
 const isDue = (state: State, rules: Rules): boolean =>
   state.clock !== undefined &&

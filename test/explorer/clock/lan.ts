@@ -64,7 +64,9 @@ export function surprises(state: State, kinds: readonly Fault[]): Step[] {
     })
   if (state.orders > 0 && state.order === undefined && alive && state.engine === 'Active') {
     const less = { ...state, orders: state.orders - 1 }
-    if (state.says === PRIORITY.high) steps.push({ text: 'a check fails', next: { ...less, order: 'demote' } })
+    if (state.says === PRIORITY.high)
+      steps.push({ text: 'a check fails', next: { ...less, order: 'demote', demoted: true } })
+    else steps.push({ text: 'the check succeeds', next: { ...less, order: 'restore' } })
     steps.push({ text: 'SIGTERM', next: { ...less, order: 'stop' } })
   }
   for (const each of ['engine', 'clock', 'executor'] as const)

@@ -4,6 +4,9 @@ import { LONGEST, PRIORITY, type State, type Step, TICKS } from './state.ts'
 export function problemOf(before: State, { text, next }: Step): string | undefined {
   if (text.startsWith('clock sends') && !before.address && before.held !== PRIORITY.release && !before.seen.torn)
     return 'the clock advertises an address that the node does not have'
+  const isStale = before.held !== before.says && before.lastWord === before.says
+  if (text.startsWith('clock sends') && before.engine === 'Active' && isStale && !before.seen.torn)
+    return 'the clock contradicts the last word of the engine'
   if (text.startsWith('clock sends') && before.slept && !before.seen.torn) return 'the clock advertises after a sleep'
   const unread = before.engineQueue.length > 0 || before.between !== undefined
   if (text.startsWith('clock sends') && before.guardianQueue === 0 && unread)
@@ -12,7 +15,7 @@ export function problemOf(before: State, { text, next }: Step): string | undefin
     return 'the clock advertises against a frame that no engine has read'
   if (!text.startsWith('---')) return undefined
   const undisturbed = !next.seen.engine && !next.seen.guardian && !next.seen.both && !next.seen.slept
-  const ordered = next.says !== PRIORITY.high
+  const ordered = next.says !== PRIORITY.high || next.demoted
   if (next.engine === 'Active' && !next.stopped.engine && next.lastWord !== next.says)
     return `the LAN has heard priority ${next.lastWord} last, the engine means ${next.says}`
   if (undisturbed && !ordered && next.sent > TICKS.interval) return `no frame for ${next.sent} ticks`
@@ -24,7 +27,7 @@ export function problemOf(before: State, { text, next }: Step): string | undefin
   if (!ordered && next.peerActive && !next.seen.engine && !next.seen.slept)
     return 'a node whose guardian stands still has lost its address'
   if (
-    ordered &&
+    next.says !== PRIORITY.high &&
     !next.seen.slept &&
     !next.seen.engine &&
     !next.peerActive &&

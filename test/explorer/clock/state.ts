@@ -65,8 +65,8 @@ export type EnginePlace =
   | 'disarm'
   | 'remove'
 /** Reason for which the engine withdraws the clock's word. */
-export type Goal = 'demote' | 'stop' | 'lose' | 'return' | 'end' | 'cover'
-export type ClockPlace = 'idle' | 'claim' | 'check' | 'send' | 'free'
+export type Goal = 'demote' | 'restore' | 'stop' | 'lose' | 'return' | 'end' | 'cover'
+export type ClockPlace = 'idle' | 'claim' | 'check' | 'ask' | 'send' | 'free'
 export type ExecutorPlace = 'idle' | 'awaitClock' | 'remove' | 'release'
 
 export type State = {
@@ -119,8 +119,8 @@ export type State = {
   /** True if the engine gave up waiting for a busy clock word. It then advertises by itself until the word is free. */
   readonly alone: boolean
   readonly goal: Goal | undefined
-  /** Demotion or stop that the engine has been ordered to do and has not begun; `undefined` if there is no order. */
-  readonly order: 'demote' | 'stop' | undefined
+  /** Demotion, restoration or stop that the engine has been ordered to do and has not begun; `undefined` if there is no order. */
+  readonly order: 'demote' | 'restore' | 'stop' | undefined
   readonly returning: number
 
   // State of the guardian.
@@ -165,6 +165,8 @@ export type State = {
     readonly torn: boolean
   }
   readonly lastWord: Priority
+  /** True after a demotion. The peer may then have taken over, although the node's check has succeeded again. */
+  readonly demoted: boolean
   /** Number of ticks for which the engine has stood still. */
   readonly away: number
   /** Ticks since the engine last changed its priority. */
@@ -183,6 +185,8 @@ export type Rules = {
   readonly repeats: boolean
   /** After the clock thread has claimed its word, it checks the times and the word again directly before it sends. */
   readonly checksAtSending: boolean
+  /** The clock thread checks the times and the words once more between the question and the advertisement of a round. */
+  readonly checksEachFrame: boolean
   /**
    * The check before sending includes the plan's word: the guardian sends nothing for a unit whose cleanup plan it has
    * executed.
@@ -218,6 +222,7 @@ export const RULES: Rules = {
   withdraws: true,
   repeats: true,
   checksAtSending: true,
+  checksEachFrame: true,
   checksPlan: true,
   noticesSleep: true,
   newsStop: true,
@@ -288,6 +293,7 @@ export const start = ({ faults = 0, orders = 0, news = 0, says = PRIORITY.high, 
   news,
   seen: { engine: false, guardian: false, both: false, slept: false, torn: false },
   lastWord: says,
+  demoted: false,
   away: 0,
   sinceWord: LONGEST.word,
   two: 0,
