@@ -7,7 +7,7 @@ import { Command, CommanderError } from 'commander'
 import { EXIT } from '../app/exit-code.ts'
 import { VERSION_AND_COMMIT } from '../app/version.ts'
 import type { CommandResult, End, Register } from './command.ts'
-import { registerAgent, registerMonitor } from './commands/agent.ts'
+import { registerAgent, registerMonitor, registerOperator } from './commands/agent.ts'
 import { registerCapture } from './commands/capture.ts'
 import { registerCheck } from './commands/check.ts'
 import { registerConfigure } from './commands/configure.ts'
@@ -35,7 +35,7 @@ const COMMANDS: readonly Register[] = [
   ...[registerYield, registerReload, registerConfigure, registerStop],
   ...[registerCapture, registerDoctor, registerDemo, registerSimulate],
   ...[registerVrid, registerNodeIp, registerRuntimecfg, registerAgent, registerMonitor, registerCorednsMonitor],
-  ...[registerResolvPrepender, registerSchema],
+  ...[registerOperator, registerResolvPrepender, registerSchema],
 ]
 
 const agent = async (argv: readonly string[]) => (await import('./agent/agent.ts')).agentCommand(argv)
@@ -47,6 +47,7 @@ const OWN_FLAGS: Readonly<Record<string, (argv: readonly string[]) => Promise<Co
   dynkeepalived: agent,
   runtimecfg: async (argv) => (await import('./runtimecfg/runtimecfg.ts')).runtimecfgCommand(argv, main),
   corednsmonitor: async (argv) => (await import('./dns/monitor.ts')).corednsMonitorCommand(argv),
+  operator: async (argv) => (await import('./operator/operator.ts')).operatorCommand(argv),
   monitor: async (argv) => (await import('./monitor/monitor.ts')).monitorCommand(argv),
 }
 

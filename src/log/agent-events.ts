@@ -5,6 +5,7 @@
 import type { DNS_LOG } from './dns-events.ts'
 import { type LogEvent, logEvents } from './log-event.ts'
 import { MONITOR_EVENTS } from './monitor-events.ts'
+import { OPERATOR_EVENTS } from './operator-events.ts'
 
 const AGENT_EVENTS = logEvents<string>()({
   agentStarted: {
@@ -211,7 +212,7 @@ const AGENT_EVENTS = logEvents<string>()({
   },
 })
 
-export const AGENT_LOG = { ...AGENT_EVENTS, ...MONITOR_EVENTS }
+export const AGENT_LOG = { ...AGENT_EVENTS, ...MONITOR_EVENTS, ...OPERATOR_EVENTS }
 
 type Table = typeof AGENT_LOG & typeof DNS_LOG
 export type AgentField = Table[keyof Table]['fields'][number]

@@ -1,7 +1,7 @@
 /**
- * `holdfast agent` and `holdfast monitor` in the help of the program. Their flags are those of OpenShift's monitors, which
- * commander cannot parse. So program.ts handles these command lines before commander parses them (agent/agent-flags.ts,
- * monitor/monitor-flags.ts).
+ * `holdfast agent`, `holdfast monitor` and `holdfast operator` in the help of the program. Their flags are written as those
+ * of OpenShift's monitors, which commander cannot parse. So program.ts handles these command lines before commander parses them (agent/agent-flags.ts,
+ * monitor/monitor-flags.ts, operator/operator-flags.ts).
  */
 import type { Register } from '../command.ts'
 
@@ -18,5 +18,13 @@ export const registerMonitor: Register = (program) => {
     .command('monitor')
     .description(
       "keep HAProxy in step with the control plane nodes, and send the API's VIPs to it (flags of OpenShift's monitor; --help lists them)",
+    )
+}
+
+export const registerOperator: Register = (program) => {
+  program
+    .command('operator')
+    .description(
+      'run the operator of OpenShift: creates HostedNetServices and reports its state as ClusterOperator (--help lists the flags)',
     )
 }

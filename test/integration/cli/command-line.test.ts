@@ -34,13 +34,14 @@ async function run(...argv: string[]): Promise<{ status: number; stdout: string;
   return { status, stdout, stderr }
 }
 
-/** Each command has a file in src/cli/commands with its name, except those of runtimecfg's file. */
+/** Each command has a file in src/cli/commands with its name, except those in the files of runtimecfg and agent. */
 const COMMANDS = [
   ...readdirSync(join(import.meta.dirname, '..', '..', '..', 'src', 'cli', 'commands')).map((file) =>
     file.replace(/\.ts$/, ''),
   ),
   'corednsmonitor',
   'monitor',
+  'operator',
 ]
 
 test('holdfast --help lists each command with a description, and no other word', async () => {

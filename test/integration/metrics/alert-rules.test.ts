@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { AGENT_METRICS } from '../../../src/cluster/runtime/account-metrics.ts'
+import { OPERATOR_METRICS } from '../../../src/cluster/runtime/operator/operator-account.ts'
 import { METRICS } from '../../../src/metrics/names.ts'
 import { describePrometheus } from '../../support/require.ts'
 import { ADDRESS, SCRAPE_S, ScrapedCluster, type Span } from '../../support/scraped-cluster.ts'
@@ -40,6 +41,7 @@ const became = (from: string, reason: string) => `${API},from="${from}",to="Acti
 const since = 'holdfast_healthcheck_since_timestamp_seconds'
 const results = 'holdfast_healthcheck_results_total'
 const watching = 'holdfast_agent_watch_state'
+const operator = 'holdfast_operator_condition'
 /** Time between two scrapes, in minutes. */
 const S = SCRAPE_S / 60
 
@@ -384,6 +386,30 @@ const LOUD: readonly Case[] = [
     [[10.75], [11, 'HoldfastAgentRefused'], [14.75, 'HoldfastAgentRefused'], [15]],
     (all) => all.set('b', 'holdfast_agent_engine_refuses', '', [10, 0], [5, 1], [5, 0]),
   ),
+  given(
+    'the operator reports that a VIP has two holders, then that the API is not available',
+    40,
+    [
+      [14.75],
+      [15, 'HoldfastOperatorDegraded'],
+      [20.75, 'HoldfastOperatorDegraded'],
+      [21, 'HoldfastOperatorDegraded', 'HoldfastOperatorUnavailable'],
+      [30],
+    ],
+    (all) =>
+      all
+        .set('a', operator, 'type="Degraded"', [10, 0], [20, 1], [10, 0])
+        .set('a', operator, 'type="Available"', [20, 1], [10, 0], [10, 1]),
+  ),
+  given(
+    'no operator holds the Lease; one of two is enough',
+    40,
+    [[14.75], [15, 'HoldfastOperatorIdle'], [29.75, 'HoldfastOperatorIdle'], [30]],
+    (all) =>
+      all
+        .set('a', 'holdfast_operator_leading', '', [10, 1], [30, 0])
+        .set('b', 'holdfast_operator_leading', '', [30, 0], [10, 1]),
+  ),
 ]
 
 const EXPRESSION = 'group by (alertname) (ALERTS{alertstate="firing"})'
@@ -439,7 +465,11 @@ describe('the alert rules', () => {
   })
 
   test('they ask for metrics that there are', () => {
-    const known = new Set<string>([...Object.keys(METRICS), ...Object.keys(AGENT_METRICS)])
+    const known = new Set<string>([
+      ...Object.keys(METRICS),
+      ...Object.keys(AGENT_METRICS),
+      ...Object.keys(OPERATOR_METRICS),
+    ])
     const asked = rules.flatMap(({ expr }) => expr.match(/\bholdfast_\w+/g) ?? [])
     expect(asked.filter((name) => !known.has(name) && !known.has(name.replace(/_(count|bucket|sum)$/, '')))).toEqual([])
   })

@@ -9,6 +9,7 @@ import { GUARDIAN_EVENTS } from '../../../src/log/guardian-events.ts'
 import { LOG } from '../../../src/log/log.ts'
 import type { LogEvent } from '../../../src/log/log-event.ts'
 import { NODE_EVENTS } from '../../../src/log/node-events.ts'
+import { OPERATOR_EVENTS } from '../../../src/log/operator-events.ts'
 import { ROUTER_EVENTS } from '../../../src/log/router-events.ts'
 import { expectPart, markdownTable } from '../../support/generated-document.ts'
 
@@ -161,14 +162,19 @@ const row = ({ act, code, fields, level, means, or }: LogEvent): readonly string
   act === undefined ? '–' : act,
 ]
 
-test.each<[string, Table]>([
+const agentAlone = Object.fromEntries(
+  Object.entries<LogEvent>(AGENT_LOG).filter(([code]) => !(code in OPERATOR_EVENTS)),
+)
+
+test.each<[string, Table, string?]>([
   ['routers', ROUTER_EVENTS],
   ['daemon', NODE_EVENTS],
   ['guardian', GUARDIAN_EVENTS],
-  ['agent', AGENT_LOG],
+  ['agent', agentAlone],
   ['dns', DNS_LOG],
-])('docs/log-events.md has the events of: %s', (part, table) => {
+  ['operator', OPERATOR_EVENTS, 'operator.md'],
+])('docs has the events of: %s', (part, table, page = 'log-events.md') => {
   const rows = Object.values(table).map(row)
   const sorted = rows.toSorted(([a = ''], [b = '']) => a.localeCompare(b))
-  expectPart('log-events.md', part, markdownTable(['event', 'level', 'fields', 'meaning', 'what to do'], sorted))
+  expectPart(page, part, markdownTable(['event', 'level', 'fields', 'meaning', 'what to do'], sorted))
 })

@@ -6,7 +6,8 @@ import { defined } from '../../../base/defined.ts'
 import type { Elsewhere } from '../engine/platform.ts'
 
 export const CONDITION_TYPES = ['Available', 'Degraded', 'Progressing', 'Disabled'] as const
-export type ConditionType = (typeof CONDITION_TYPES)[number]
+/** Types of conditions. Only ClusterOperator has Upgradeable. */
+export type ConditionType = (typeof CONDITION_TYPES)[number] | 'Upgradeable'
 
 /** A condition of the Kubernetes object without its time, which `datedConditions` adds. */
 export type Finding = {

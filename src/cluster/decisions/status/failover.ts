@@ -6,7 +6,7 @@
 
 import * as z from 'zod'
 import { defined } from '../../../base/defined.ts'
-import { type Address, parseAddress } from '../../../wire/address.ts'
+import { parseAddress } from '../../../wire/address.ts'
 import type { ClusterNode } from '../cluster-node.ts'
 import { SERVICE_NAMES } from './finding.ts'
 import { nodeAt, type ServiceVip } from './holders.ts'
@@ -76,7 +76,11 @@ export function failoverEvent({ at, from, reason, to, vip }: Failover, uid: stri
     ...defined({ uid }),
   }
   return {
-    ...{ apiVersion: 'v1', kind: 'Event', metadata: { name: nameFor(to, vip.address, at), namespace: 'default' } },
+    ...{
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: eventName(`${to} ${vip.address} ${at}`), namespace: 'default' },
+    },
     ...{ involvedObject, type: 'Normal', reason: from === undefined ? 'VipTaken' : 'VipMoved', message },
     ...{ firstTimestamp: moment, lastTimestamp: moment, count: 1 },
     ...{
@@ -89,12 +93,17 @@ export function failoverEvent({ at, from, reason, to, vip }: Failover, uid: stri
 
 export type FailoverEvent = ReturnType<typeof failoverEvent>
 
+/** Event of the core API group, as far as all senders need to know it. */
+export type KubernetesEvent = {
+  readonly metadata: { readonly name: string; readonly namespace: string }
+  readonly [field: string]: unknown
+}
+
 /**
- * Returns the name of the Kubernetes Event, a DNS name. The same failover always gives the same name: two FNV-1a hashes
- * of 32 bits.
+ * Returns the name of a Kubernetes Event, a DNS name. The same text always gives the same name: two FNV-1a hashes of 32
+ * bits.
  */
-function nameFor(node: string, address: Address, at: string): string {
-  const text = `${node} ${address} ${at}`
+export function eventName(text: string): string {
   const hash = (seed: number): string => {
     let value = seed
     for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193) >>> 0

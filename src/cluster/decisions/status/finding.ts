@@ -40,7 +40,17 @@ export type Circumstances = {
 }
 
 export type Trouble = {
-  readonly reason: 'SpecInvalid' | 'SpecUnreadable' | 'LoadBalancerRefused'
+  readonly reason:
+    | 'SpecInvalid'
+    | 'SpecUnreadable'
+    | 'LoadBalancerRefused'
+    // These reasons are only in ClusterOperator.
+    | 'InvalidConfiguration'
+    | 'DeployTimedOut'
+    | 'DeploymentCrashLooping'
+    | 'AccessDenied'
+    | 'DefinitionTooOld'
+    | 'LoadBalancerNotAnswering'
   readonly message: string
 }
 

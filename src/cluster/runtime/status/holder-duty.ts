@@ -8,12 +8,12 @@ import { messageOf } from '../../../base/message-of.ts'
 import type { ClusterNode } from '../../decisions/cluster-node.ts'
 import type { Elsewhere } from '../../decisions/engine/platform.ts'
 import { type EngineReport, readEngineReport } from '../../decisions/status/engine-report.ts'
-import { aged, type EventQueue, emptyQueue, nextOf, offer, settled } from '../../decisions/status/event-queue.ts'
-import { type FailoverEvent, failoverEvent, failoversIn } from '../../decisions/status/failover.ts'
+import { failoverEvent, failoversIn } from '../../decisions/status/failover.ts'
 import type { Circumstances } from '../../decisions/status/finding.ts'
 import { FIRST_HOLDERS, needsProbe, type ServiceVip, stepHolders } from '../../decisions/status/holders.ts'
 import { type Published, readPublished } from '../../decisions/status/published-status.ts'
 import { askEngine, EngineStream } from '../engine-source.ts'
+import { EventPublisher } from './event-publisher.ts'
 import { Publisher, type PublisherNews } from './publisher.ts'
 import type { StatusApi } from './status-api.ts'
 
@@ -39,14 +39,13 @@ export class HolderDuty {
   readonly publisher: Publisher
   readonly #options: HolderDutyOptions
   readonly #stream: EngineStream
+  readonly #events: EventPublisher
   #nodes: readonly ClusterNode[] = []
   #elsewhere: Elsewhere | undefined
   #memory = FIRST_HOLDERS
   #published: Published | undefined
   #report: EngineReport | undefined
-  #queue: EventQueue<FailoverEvent> = emptyQueue(performance.now())
   #timer: NodeJS.Timeout | undefined
-  #isTelling = false
   #isLooking = false
   #hasLooked = false
   #ended = false
@@ -55,6 +54,7 @@ export class HolderDuty {
     this.#options = options
     const { api, onNews, self, socket } = options
     this.publisher = new Publisher({ self, api, onNews, onObject: (object) => this.objectIs(object) })
+    this.#events = new EventPublisher(api)
     this.#stream = new EngineStream(
       socket,
       (event) => this.#heard(event),
@@ -68,11 +68,11 @@ export class HolderDuty {
     clearTimeout(this.#timer)
     this.#stream.end()
     this.publisher.end()
+    this.#events.end()
   }
 
-  get events(): Pick<EventQueue<FailoverEvent>, 'told' | 'dropped'> & { readonly waiting: number } {
-    const { dropped, told, waiting } = this.#queue
-    return { dropped, told, waiting: waiting.length }
+  get events(): EventPublisher['counts'] {
+    return this.#events.counts
   }
 
   nodesAre(nodes: readonly ClusterNode[]): void {
@@ -104,12 +104,10 @@ export class HolderDuty {
 
   #heard(event: unknown): void {
     const { self, vips } = this.#options
-    for (const failover of failoversIn(event, { nodes: this.#nodes, self, vips })) {
-      const told = failoverEvent(failover, this.#published?.uid)
-      this.#queue = offer(this.#queue, told.metadata.name, told, performance.now())
-    }
+    for (const failover of failoversIn(event, { nodes: this.#nodes, self, vips }))
+      this.#events.offer(failoverEvent(failover, this.#published?.uid))
     this.#lookIn(GATHER)
-    void this.#tell()
+    void this.#events.send()
   }
 
   #lookIn(ms: number): void {
@@ -134,7 +132,7 @@ export class HolderDuty {
     if (this.#ended) return
     this.#options.onNews({ kind: 'engine', why })
     this.#decide()
-    void this.#tell()
+    void this.#events.send()
     this.#lookIn(this.#report === undefined ? LOOK_AGAIN : LOOK_EVERY)
   }
 
@@ -154,22 +152,6 @@ export class HolderDuty {
     this.publisher.say(statement, this.#published)
     // Before the first answer of the engine, its state is unknown, and not silent.
     if (this.#hasLooked) onProbeNeeded(needsProbe(memory, { report: this.#report, vips }))
-  }
-
-  async #tell(): Promise<void> {
-    if (this.#isTelling) return
-    this.#isTelling = true
-    for (;;) {
-      this.#queue = aged(this.#queue, performance.now())
-      const next = nextOf(this.#queue)
-      if (next === undefined || this.#ended) break
-      const written = await this.#options.api.createEvent(next.event)
-      // The next call of this function sends the event again.
-      if (written.kind === 'failed') break
-      const ended = written.kind === 'done' || written.kind === 'conflict' ? 'told' : 'dropped'
-      this.#queue = settled(this.#queue, next.name, ended)
-    }
-    this.#isTelling = false
   }
 }
 

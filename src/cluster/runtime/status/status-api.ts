@@ -5,13 +5,13 @@
 
 import { createHash } from 'node:crypto'
 import { messageOf } from '../../../base/message-of.ts'
-import type { FailoverEvent } from '../../decisions/status/failover.ts'
+import type { KubernetesEvent } from '../../decisions/status/failover.ts'
 import { GROUP, KIND, PLURAL, SINGLETON, VERSION } from '../../decisions/status/published-status.ts'
 import { ApiFailure } from '../api/api-failure.ts'
 import type { ClusterClient } from '../api/cluster-client.ts'
 
 export type ApiRequest = {
-  readonly method: 'GET' | 'POST' | 'PATCH'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT'
   /** Path of the API request, with its query. */
   readonly path: string
   readonly contentType?: string
@@ -77,18 +77,19 @@ export class StatusApi {
   applyStatus(manager: string, status: Readonly<Record<string, unknown>>): Promise<Written> {
     const query = new URLSearchParams({ fieldManager: manager, force: 'true' })
     const body = { apiVersion: `${GROUP}/${VERSION}`, kind: KIND, metadata: { name: SINGLETON }, status }
-    return this.#write({
+    return this.write({
       ...{ method: 'PATCH', path: `${OBJECT}/status?${query}`, contentType: 'application/apply-patch+yaml' },
       body,
     })
   }
 
-  createEvent(event: FailoverEvent): Promise<Written> {
+  createEvent(event: KubernetesEvent): Promise<Written> {
     const path = `/api/v1/namespaces/${event.metadata.namespace}/events`
-    return this.#write({ method: 'POST', path, contentType: 'application/json', body: event })
+    return this.write({ method: 'POST', path, contentType: 'application/json', body: event })
   }
 
-  async #write(request: ApiRequest): Promise<Written> {
+  /** Sends a request. Resolves with its outcome; no failure rejects. */
+  async write(request: ApiRequest): Promise<Written> {
     try {
       const { body, status } = await this.#send(request)
       if (status >= 200 && status < 300) return { kind: 'done', object: JSON.parse(body) }

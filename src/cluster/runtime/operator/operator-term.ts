@@ -1,0 +1,220 @@
+/**
+ * Does the work of the operator that holds the Lease: it watches the cluster, asks kube-api through the VIPs, and writes
+ * ClusterOperator. Nothing of it outlives the Lease, so a new term begins with what the API shows. This file decides when
+ * the state is compared and written; the decisions are in decisions/operator.
+ */
+import { AGENT_LOG, type AgentLogging, repeated } from '../../../log/agent-events.ts'
+import { parseAddress } from '../../../wire/address.ts'
+import {
+  firstObject,
+  type KnownOperator,
+  type OperatorIdentity,
+  operatorFindings,
+  operatorStatus,
+} from '../../decisions/operator/cluster-operator.ts'
+import type { ClusterPlan } from '../../decisions/operator/cluster-plan.ts'
+import { waitingFor } from '../../decisions/operator/operand-pod.ts'
+import { kubernetesEvent, type OperatorEvent } from '../../decisions/operator/operator-event.ts'
+import type { Circumstances, Trouble } from '../../decisions/status/finding.ts'
+import { type Published, readPublished } from '../../decisions/status/published-status.ts'
+import type { ApiFailure } from '../api/api-failure.ts'
+import type { ClusterClient } from '../api/cluster-client.ts'
+import { askReadyz, PROBE, type ProbeOptions, VipProbe } from '../api/vip-probe.ts'
+import { EventPublisher } from '../status/event-publisher.ts'
+import { IntentDuty } from '../status/intent-duty.ts'
+import type { StatusApi } from '../status/status-api.ts'
+import { failedIntent } from '../status/status-duty.ts'
+import { ClusterView, OBJECTS_PATH, type SeenObject } from './cluster-view.ts'
+import type { OperatorAccount } from './operator-account.ts'
+import { OperatorWriter } from './operator-writer.ts'
+import { WriteCounters } from './write-counters.ts'
+
+export type TermOptions = OperatorIdentity & {
+  readonly client: Pick<ClusterClient, 'ask' | 'stream'>
+  readonly api: StatusApi
+  /** Name of this operator. */
+  readonly self: string
+  readonly account: OperatorAccount
+  readonly log: AgentLogging
+  readonly probe?: ProbeOptions
+  /** Milliseconds between two comparisons without a change. */
+  readonly everyMs?: number
+}
+
+const EVERY = 10_000
+/** Milliseconds to wait after a change, because changes arrive together. */
+const GATHER = 50
+
+/** Parts of a term that exist only where the nodes hold the VIPs. */
+type Duties = { readonly intent: IntentDuty; readonly probe: VipProbe }
+
+export class OperatorDuty {
+  readonly #options: TermOptions
+  readonly #view: ClusterView
+  readonly #events: EventPublisher
+  readonly #writes: WriteCounters
+  readonly #writer: OperatorWriter
+  /** `undefined` until Infrastructure is known, and where load balancers have the addresses. */
+  #duties: Duties | undefined
+  #refused: Trouble | undefined
+  #watchProblems = new Map<string, string>()
+  #timer: NodeJS.Timeout | undefined
+  #isCreating = false
+  #ended = false
+
+  constructor(options: TermOptions) {
+    this.#options = options
+    const { account, api, client, log } = options
+    this.#writes = new WriteCounters(account, log)
+    this.#events = new EventPublisher({ createEvent: (event) => this.#writes.of(api.createEvent(event), 'Event') })
+    this.#writer = new OperatorWriter({
+      ...{ account, api, log, writes: this.#writes },
+      onEvent: (event) => this.#offer(event),
+      onKnown: () => this.#soon(0),
+    })
+    this.#view = new ClusterView({
+      client,
+      onChange: () => this.#soon(GATHER),
+      onPlan: (plan) => this.#open(plan),
+      onObject: (object) => this.#tell(object),
+      onNodes: () => this.#tellNodes(),
+      onFailure: (path, failure) => this.#failed(path, failure),
+    })
+  }
+
+  end(): void {
+    this.#ended = true
+    clearTimeout(this.#timer)
+    this.#view.end()
+    this.#writer.end()
+    this.#events.end()
+    this.#close()
+  }
+
+  #failed(path: string, failure: ApiFailure): void {
+    const { account, log } = this.#options
+    const { kind, message, status } = failure
+    account.failed(kind)
+    const isKnown = this.#watchProblems.get(path) === kind
+    this.#watchProblems.set(path, kind)
+    const event = isKnown ? repeated(AGENT_LOG.operatorWatchFailed) : AGENT_LOG.operatorWatchFailed
+    log(event, message, { path, kind })
+    if (path !== OBJECTS_PATH) return
+    // The view has a trouble for a refused request.
+    const news = kind === 'forbidden' || kind === 'unauthorized' ? undefined : failedIntent(failure)
+    if (news !== undefined) this.#duties?.intent.news(news)
+    // Without the resource there is no object.
+    if (status === 404) this.#view.object = undefined
+  }
+
+  #open(plan: ClusterPlan): void {
+    this.#close()
+    if (plan.elsewhere !== undefined) return
+    const probe = this.#options.probe ?? PROBE
+    this.#duties = {
+      intent: new IntentDuty({
+        ...{ apiVips: plan.apiVips, ingressVips: plan.ingressVips, onIntent: () => {} },
+        ask: (address) => askReadyz(address, probe),
+      }),
+      probe: new VipProbe(plan.apiVips, probe, () => this.#soon(GATHER)),
+    }
+    this.#duties.intent.want(true)
+    this.#duties.probe.want(true)
+    this.#tellNodes()
+    if (this.#view.object !== 'unknown') this.#tell(this.#view.object)
+  }
+
+  #close(): void {
+    this.#duties?.intent.end()
+    this.#duties?.probe.end()
+    this.#duties = undefined
+  }
+
+  #tell(object: { readonly value: unknown } | undefined): void {
+    this.#duties?.intent.news(object === undefined ? { kind: 'none' } : { kind: 'object', value: object.value })
+  }
+
+  #tellNodes(): void {
+    const addresses = this.#view.nodes.flatMap((node) => node.addresses.map(({ address }) => parseAddress(address)))
+    this.#duties?.intent.nodesAre(addresses.filter((address) => address !== undefined))
+  }
+
+  #soon(ms: number): void {
+    if (this.#ended) return
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#turn(), ms)
+    this.#timer.unref()
+  }
+
+  #turn(): void {
+    const { plan } = this.#view
+    const { known } = this.#writer
+    if (plan !== undefined && known !== undefined) this.#decide(plan, known)
+    void this.#events.send()
+    this.#soon(this.#options.everyMs ?? EVERY)
+  }
+
+  #decide(plan: ClusterPlan, known: KnownOperator): void {
+    const { object, pods, troubles } = this.#view
+    const isOn = plan.elsewhere === undefined
+    if (isOn && object === undefined) void this.#create(plan)
+    if (isOn && object === 'unknown' && troubles.length === 0) return
+    const circumstances = this.#circumstances()
+    const { result } = circumstances.probe
+    // Before kube-api has answered often enough, a new term would change Available to Unknown for a moment.
+    if (isOn && (result === 'unasked' || result === 'undecided') && known.conditions.length > 0) return
+    const view = {
+      ...{ plan, circumstances, published: publishedIn(object) },
+      troubles: [...troubles, ...(this.#refused === undefined ? [] : [this.#refused])],
+      crashing: pods.filter(({ isCrashing, isOurs }) => isCrashing && isOurs).map(({ name }) => name),
+      waitsFor: waitingFor(pods),
+    }
+    const epochMs = Date.now()
+    const findings = operatorFindings(view, known, epochMs)
+    this.#writer.want(operatorStatus(findings, known, this.#options, epochMs))
+  }
+
+  #circumstances(): Circumstances {
+    if (this.#duties !== undefined) return this.#duties.intent.circumstances(this.#duties.probe.finding)
+    const nothing = { ingressDisabled: false, progressing: undefined, refused: [], notManaged: undefined }
+    return { ...nothing, probe: { result: 'undecided' } }
+  }
+
+  async #create(plan: ClusterPlan): Promise<void> {
+    if (this.#isCreating || plan.apiVips.length === 0) return
+    this.#isCreating = true
+    const { api, log } = this.#options
+    const request = { method: 'POST', path: OBJECTS_PATH, body: firstObject(plan) } as const
+    const written = await this.#writes.of(api.write(request), 'HostedNetServices')
+    this.#isCreating = false
+    if (this.#ended) return
+    this.#refused = undefined
+    switch (written.kind) {
+      case 'done':
+        log(AGENT_LOG.operatorCreated, 'HostedNetServices cluster created with the defaults', { object: 'cluster' })
+        this.#offer({
+          ...{ about: 'HostedNetServices', type: 'Normal', reason: 'Created' },
+          ...{ message: 'created with the defaults of an installation', uid: readPublished(written.object)?.uid },
+        })
+        break
+      case 'missing':
+        this.#refused = {
+          reason: 'DefinitionTooOld',
+          message: 'the API has no resource HostedNetServices: apply its CustomResourceDefinition',
+        }
+        break
+      case 'refused':
+        this.#refused = { reason: 'AccessDenied', message: `HostedNetServices cannot be created: ${written.why}` }
+        break
+      default:
+    }
+  }
+
+  #offer(event: OperatorEvent): void {
+    this.#events.offer(kubernetesEvent(event, this.#options.self, Date.now()))
+    this.#soon(GATHER)
+  }
+}
+
+const publishedIn = (object: SeenObject): Published | 'unreadable' | undefined =>
+  object === 'unknown' ? 'unreadable' : readPublished(object?.value)

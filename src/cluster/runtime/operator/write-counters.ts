@@ -1,0 +1,29 @@
+/** Counts and logs the operator's writes to the API. A problem that repeats is logged as a warning once. */
+import { AGENT_LOG, type AgentLogging, repeated } from '../../../log/agent-events.ts'
+import type { Written } from '../status/status-api.ts'
+import type { OperatorAccount } from './operator-account.ts'
+
+export class WriteCounters {
+  readonly #account: OperatorAccount
+  readonly #log: AgentLogging
+  /** Reason of the last failed write, by the kind of the object. */
+  readonly #problems = new Map<string, string>()
+
+  constructor(account: OperatorAccount, log: AgentLogging) {
+    this.#account = account
+    this.#log = log
+  }
+
+  /** Returns the outcome of a write. `object`: kind of the written object. */
+  async of(writing: Promise<Written>, object: string): Promise<Written> {
+    const written = await writing
+    this.#account.wrote(written.kind)
+    if (written.kind === 'done') this.#problems.delete(object)
+    if (written.kind === 'done' || written.kind === 'missing') return written
+    const isKnown = this.#problems.get(object) === written.why
+    this.#problems.set(object, written.why)
+    const event = isKnown ? repeated(AGENT_LOG.operatorNotWritten) : AGENT_LOG.operatorNotWritten
+    this.#log(event, `${object}: ${written.why}`, { object, result: written.kind })
+    return written
+  }
+}
