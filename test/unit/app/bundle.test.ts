@@ -11,14 +11,14 @@ const read = (file: string) => readFileSync(join(BUNDLE, file), 'utf8')
 const files = readdirSync(BUNDLE).filter((name) => name.endsWith('.js'))
 const CLIENT = 'insecure-skip-tls-verify'
 
-test('one file has the client of the Kubernetes API, and only the agent, the two monitors and runtimecfg ask for it', () => {
+test('one file has the client of the Kubernetes API, and only the agent, the two monitors, the operator and runtimecfg ask for it', () => {
   const having = files.filter((file) => read(file).includes(CLIENT))
   expect(having, `files with "${CLIENT}"`).toHaveLength(1)
   const [file = ''] = having
   expect(file).toMatch(/^cluster-access-/)
   const asking = files.filter((each) => each !== file && read(each).includes(file))
   // Of program.ts, which is among what every command loads, the files of these commands are asked for by their names alone.
-  expect(asking.filter((each) => !/^(?:agent|monitor-run|render)-/.test(each))).toEqual([])
+  expect(asking.filter((each) => !/^(?:agent|monitor-run|operator-run|render)-/.test(each))).toEqual([])
   expect(asking.length).toBeGreaterThan(0)
 })
 
