@@ -7,5 +7,5 @@ import { matchesOf } from './match.ts'
 import { playMatches } from './matrix.ts'
 
 describeInterop('a VRRPv2 group of holdfast and keepalived', () => {
-  playMatches(matchesOf('keepalived', 'v2 PASS IPv4'), 5)
+  playMatches(matchesOf('keepalived', 'v2 PASS IPv4'), 8)
 })
