@@ -43,6 +43,12 @@ export const DNS_LOG = logEvents<string>()({
     means: 'CoreDNS does not answer, and another program has its port',
     act: 'stop the other program (`ss -lunp`), or give CoreDNS another port in the template',
   },
+  dnsReportNotWritten: {
+    level: 'warn',
+    fields: [],
+    means: 'The report to the agent of this node cannot be written; the Corefile is not affected',
+    act: 'check the folder that the message names',
+  },
   dnsmasqNotReached: {
     level: 'warn',
     fields: [],

@@ -7,7 +7,6 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, type TestContext } from 'vitest'
 import { apiIntAnswers } from '../../src/cluster/decisions/dns/corefile-wishes.ts'
-import { GROUP, KIND, PLURAL, VERSION } from '../../src/cluster/decisions/status/published-status.ts'
 import { HOLDFAST } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually } from '../../src/lab/wait.ts'
@@ -41,6 +40,21 @@ async function started(context: TestContext, options: DnsLabOptions): Promise<Dn
   await made.startUpstreams()
   made.startMonitor()
   await made.startCoredns()
+  return made
+}
+
+/** Starts the node with engine and agent as well. The agent reads the report of corednsmonitor. */
+async function reporting(context: TestContext): Promise<DnsLab> {
+  const made = labOf(context, { ...V4, reports: true })
+  made.cluster.register({ name: 'n1', addresses: [made.node.address] })
+  made.cluster.register({ name: 'm0', addresses: ['10.77.0.31'] })
+  made.wish({})
+  await made.cluster.apiUp()
+  await made.startUpstreams()
+  made.startMonitor()
+  made.startAgent()
+  await made.startCoredns()
+  await made.answers(`m0.${DOMAIN}`, 'A', 'NOERROR 10.77.0.31')
   return made
 }
 
@@ -132,14 +146,10 @@ describeDns('corednsmonitor', () => {
       writeFileSync(join(made.folder, 'cert.pem'), cert)
       writeFileSync(join(made.folder, 'key.pem'), key)
       made.cluster.register({ name: 'm0', addresses: ['10.77.0.11'] })
-      const wish = (apiintIpAddress?: string) =>
-        made.cluster.api.store.put(`${GROUP}/${VERSION}/${PLURAL}`, {
-          ...{ apiVersion: `${GROUP}/${VERSION}`, kind: KIND, metadata: { name: 'cluster' } },
-          spec: { dns: { ...(apiintIpAddress === undefined ? {} : { apiintIpAddress }) } },
-        })
-      wish(place.address)
+      made.wish({ apiintIpAddress: place.address })
       await made.cluster.apiUp()
       made.startMonitor()
+      await made.startCoredns()
       // Nothing answers there yet, so the Corefile has the VIP.
       await made.monitor?.line(/"event":"corefileWritten"/, 40_000)
       const answers = () => apiIntAnswers(readFileSync(made.corefile, 'utf8'), DOMAIN)
@@ -150,6 +160,9 @@ describeDns('corednsmonitor', () => {
         sight: answers,
         within: 10_000,
       })
+      await made.answers(`api-int.${DOMAIN}`, 'A', `NOERROR ${place.address}`)
+      expect(matrix(made, `api.${DOMAIN}`), 'api').toEqual(['NOERROR 10.77.0.100', 'NOERROR', 'NOERROR 10.77.0.100'])
+      expect(made.dig(`api-int.${DOMAIN}`, 'AAAA'), 'the other family').toBe('NOERROR')
       // The load balancer is silent, corednsmonitor starts again, and the address stays.
       balancer.signal('SIGKILL')
       await balancer.exited
@@ -160,7 +173,7 @@ describeDns('corednsmonitor', () => {
       await made.monitor?.line(/"event":"corefileWritten"/, 40_000)
       expect(answers()).toEqual([place.address])
       // Without the wish, the VIP is back.
-      wish()
+      made.wish({})
       await made.monitor?.line(/"event":"apiIntMoved"/, 40_000)
       await eventually('the Corefile with the VIP', () => answers().join() === '10.77.0.100', {
         sight: answers,
@@ -188,35 +201,54 @@ describeDns('corednsmonitor', () => {
   )
 
   turns.test(
-    'follows nodesResolution and appsResolution of HostedNetServices without a restart of CoreDNS',
+    'follows each toggle of HostedNetServices without a restart of CoreDNS, and the agent tells so in the conditions',
     async (context) => {
-      const made = await started(context, V4)
-      const spec = (dns: object) =>
-        made.cluster.api.store.put(`${GROUP}/${VERSION}/${PLURAL}`, {
-          ...{ apiVersion: `${GROUP}/${VERSION}`, kind: KIND, metadata: { name: 'cluster' }, spec: { dns } },
-        })
-      await made.answers(`m0.${DOMAIN}`, 'A', 'NOERROR 10.77.0.11')
-      spec({ nodesResolution: 'Disabled', appsResolution: 'Disabled' })
-      await made.answers(`m0.${DOMAIN}`, 'A', 'NXDOMAIN')
-      await made.answers(`x.apps.${DOMAIN}`, 'A', 'NXDOMAIN', 5_000)
-      expect(made.dig(`api-int.${DOMAIN}`, 'A')).toBe('NOERROR 10.77.0.100')
-      spec({})
-      await made.answers(`m0.${DOMAIN}`, 'A', 'NOERROR 10.77.0.11', 80_000)
-      await made.answers(`x.apps.${DOMAIN}`, 'A', 'NOERROR 10.77.0.101', 35_000)
+      const made = await reporting(context)
+      const answered = (node: string, apps: string) => async () => {
+        await made.answers(`m0.${DOMAIN}`, 'A', node, 80_000)
+        await made.answers(`x.apps.${DOMAIN}`, 'A', apps, 80_000)
+        expect(matrix(made, `api-int.${DOMAIN}`), 'api-int').toEqual([
+          'NOERROR 10.77.0.100',
+          'NOERROR',
+          'NOERROR 10.77.0.100',
+        ])
+        await made.condition('Progressing', 'no change is in progress')
+      }
+      const [node, apps, gone] = ['NOERROR 10.77.0.31', 'NOERROR 10.77.0.101', 'NXDOMAIN']
+      await answered(node, apps)()
+      made.wish({ nodesResolution: 'Disabled' })
+      await answered(gone, apps)()
+      made.wish({ appsResolution: 'Disabled' })
+      await answered(node, gone)()
+      made.wish({ nodesResolution: 'Disabled', appsResolution: 'Disabled' })
+      await answered(gone, gone)()
+      made.wish({})
+      await answered(node, apps)()
+      // Without a report, the agent does not know who carries the toggles out.
+      made.monitor?.signal('SIGTERM')
+      await made.monitor?.exited
+      made.wish({ nodesResolution: 'Disabled' })
+      await made.condition('Progressing', 'not managed by holdfast: dns.nodesResolution=Disabled (CoreDNS)')
     },
   )
 
-  turns.test('keeps a good Corefile if the template is wrong, and the permissions of the template', async (context) => {
-    const made = await started(context, V4)
-    const text = readFileSync(made.corefile, 'utf8')
-    const template = join(made.folder, 'Corefile.tmpl')
-    const good = readFileSync(template, 'utf8')
-    writeFileSync(template, good.replace('cache 30', 'cash 30'))
-    made.cluster.register({ name: 'm1', addresses: ['10.77.0.12'] })
-    await made.monitor?.line(/CoreDNS would refuse the Corefile.*\\"cash\\"/, 60_000)
-    expect(readFileSync(made.corefile, 'utf8')).toBe(text)
-    expect(statSync(made.corefile).mode & 0o777).toBe(statSync(template).mode & 0o777)
-  })
+  turns.test(
+    'keeps a good Corefile if the template is wrong, and reports that until the template is right',
+    async (context) => {
+      const made = await reporting(context)
+      const text = readFileSync(made.corefile, 'utf8')
+      const template = join(made.folder, 'Corefile.tmpl')
+      const good = readFileSync(template, 'utf8')
+      const kept = 'CoreDNS on this node keeps its Corefile: CoreDNS would refuse the Corefile: '
+      writeFileSync(template, good.replace('cache 30', 'cash 30'))
+      made.cluster.register({ name: 'm1', addresses: ['10.77.0.12'] })
+      await made.condition('Degraded', kept)
+      expect(readFileSync(made.corefile, 'utf8')).toBe(text)
+      expect(statSync(made.corefile).mode & 0o777).toBe(statSync(template).mode & 0o777)
+      writeFileSync(template, good)
+      await made.condition('Degraded', kept, false)
+    },
+  )
 
   turns.test('says that another program has the port of CoreDNS', async (context) => {
     const made = labOf(context, V4)

@@ -5,6 +5,7 @@
  */
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { GROUP, KIND, PLURAL, VERSION } from '../../src/cluster/decisions/status/published-status.ts'
 import { packageRoot } from '../../src/lab/installation.ts'
 import { HOLDFAST, type Host } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
@@ -21,11 +22,19 @@ const RELOAD = '2s 1s'
 const CLUSTER_CONFIG =
   'kind: ConfigMap\ndata:\n  install-config: |\n    metadata: { name: ostest }\n    baseDomain: example.com\n    platform: { baremetal: {} }\n'
 
+const HOSTED = `${GROUP}/${VERSION}/${PLURAL}`
+
+type HostedStatus = { readonly conditions?: readonly Readonly<Record<'type' | 'reason' | 'message', string>>[] }
+const hasStatus = (object: unknown): object is { readonly status: HostedStatus } =>
+  typeof object === 'object' && object !== null && 'status' in object
+
 export type DnsLabOptions = {
   readonly apiVips: string
   readonly ingressVips: string
   /** Port of CoreDNS on the node (default: 53). */
   readonly port?: number
+  /** True if corednsmonitor reports to the agent of the node. */
+  readonly reports?: boolean
   /** Further options of corednsmonitor. */
   readonly flags?: readonly string[]
   /** Environment variables of corednsmonitor. */
@@ -33,7 +42,7 @@ export type DnsLabOptions = {
 }
 
 export class DnsLab {
-  readonly cluster = new ClusterLab({ nodes: 1 })
+  readonly cluster = new ClusterLab({ nodes: 1, flags: ['--stable-for=500ms'] })
   readonly folder: string
   readonly corefile: string
   readonly resolvConf: string
@@ -118,13 +127,62 @@ export class DnsLab {
     return this.monitor
   }
 
+  /** Starts the engine and the agent of the node. */
+  startAgent(): void {
+    const node = this.cluster.node(1)
+    node.startEngine()
+    node.startAgent(`--dns-report=${this.#reportFile}`)
+  }
+
+  get #reportFile(): string {
+    return join(this.folder, 'report')
+  }
+
+  /** Writes `HostedNetServices.spec.dns`, as an administrator does. */
+  wish(dns: object): void {
+    this.cluster.api.store.put(HOSTED, {
+      ...{ apiVersion: `${GROUP}/${VERSION}`, kind: KIND, metadata: { name: 'cluster' }, spec: { dns } },
+      status: this.#status(),
+    })
+  }
+
+  #status(): HostedStatus | undefined {
+    const object: unknown = this.cluster.api.store.get(HOSTED, 'cluster')
+    return hasStatus(object) ? object.status : undefined
+  }
+
+  /** Waits until the message of a condition of HostedNetServices has a text; `isPresent` false: no longer has it. */
+  async condition(type: string, text: string, isPresent = true): Promise<void> {
+    const message = () => this.#status()?.conditions?.find((each) => each.type === type)?.message
+    await eventually(
+      `${type} ${isPresent ? 'with' : 'without'} "${text}"`,
+      () => message()?.includes(text) === isPresent,
+      {
+        sight: () => ({
+          status: this.#status(),
+          agent: this.cluster
+            .node(1)
+            .told.map(({ msg }) => msg)
+            .filter((msg) => msg !== 'status: engine')
+            .slice(-12),
+          engine: this.cluster
+            .node(1)
+            .engine?.lines.slice(-4)
+            .map(({ text: line }) => line),
+        }),
+        within: 60_000,
+      },
+    )
+  }
+
   /** Arguments of corednsmonitor. */
   get words(): readonly string[] {
-    const { apiVips, flags = [], ingressVips } = this.#options
+    const { apiVips, flags = [], ingressVips, reports } = this.#options
     return [
       ...[join(this.cluster.lab.directory, 'kubeconfig'), join(this.folder, 'Corefile.tmpl'), this.corefile],
       ...['--api-vips', apiVips, '--ingress-vips', ingressVips, '--resolv-conf', this.resolvConf, '--json'],
       ...['--cluster-config', join(this.folder, 'cluster-config.yaml'), ...flags],
+      ...(reports === true ? [`--report=${this.#reportFile}`] : []),
     ]
   }
 

@@ -57,6 +57,11 @@ export const AGENT_FLAGS: readonly AgentFlag[] = [
     says: 'do not write the holders of the VIPs to the API, and do not follow its HostedNetServices',
   },
   {
+    long: 'dns-report',
+    value: 'wanted',
+    says: 'file in which holdfast corednsmonitor of this node reports, for the conditions (default: none)',
+  },
+  {
     long: 'print',
     value: 'maybe',
     says: 'print the configuration that would be handed over (yaml, keepalived; default: both), change nothing',

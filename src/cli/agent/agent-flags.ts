@@ -68,6 +68,7 @@ export function agentOrder(argv: readonly string[], environment: AgentEnvironmen
     listen: values.listen(),
     native: values.has('native'),
     status: !values.has('no-status'),
+    dnsReport: values.path(values.last('dns-report'), '--dns-report'),
     print: values.form(),
     nodesFile: values.last('nodes'),
     logFormat: values.logFormat(),

@@ -10,6 +10,7 @@ import type { Toggle } from '../../cluster/decisions/status/intent.ts'
 import type { ApiFailure } from '../../cluster/runtime/api/api-failure.ts'
 import type { ClusterClient } from '../../cluster/runtime/api/cluster-client.ts'
 import { PROBE } from '../../cluster/runtime/api/vip-probe.ts'
+import { dnsReportOf } from '../../cluster/runtime/dns/dns-report-file.ts'
 import { StatusDuty, type StatusDutyOptions } from '../../cluster/runtime/status/status-duty.ts'
 import type { Wishes } from '../../cluster/runtime/status/wishes.ts'
 import { AGENT_LOG, repeated } from '../../log/agent-events.ts'
@@ -29,6 +30,7 @@ export type StatusPorts = {
 
 export function openStatus(settings: AgentSettings, { socket, client, log, ...ports }: StatusPorts): StatusDuty {
   const { onFailure, onNews } = statusNews(log)
+  const { dnsReport } = settings
   const vips = vipPairs(settings.vips).pairs.flatMap(({ index, api, ingress }) => [
     ...(api === undefined ? [] : [{ address: api, service: 'api' as const, index }]),
     ...(ingress === undefined ? [] : [{ address: ingress, service: 'ingress' as const, index }]),
@@ -38,6 +40,7 @@ export function openStatus(settings: AgentSettings, { socket, client, log, ...po
     probe: { ...PROBE, port: settings.apiPort },
     onIntent: ({ ingressHa }) => ports.wishes.ingressIs(ingressHa),
     remembered: ports.remembered,
+    dns: dnsReport === undefined ? undefined : () => dnsReportOf(dnsReport),
     onNews,
     onFailure(failure) {
       ports.onFailure(failure)

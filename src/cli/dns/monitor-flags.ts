@@ -37,6 +37,11 @@ const FLAGS: readonly AgentFlag[] = [
     says: 'dnsmasq runs on this node and reads this file of hosts (addn-hosts); CoreDNS becomes its server of the cluster',
   },
   {
+    long: 'report',
+    value: 'wanted',
+    says: 'file for the report to the agent of this node, which the agent reads with --dns-report (default: none)',
+  },
+  {
     long: 'once',
     says: 'write CFG without the names of the nodes if it does not exist yet, and end (for an init container)',
   },
@@ -73,6 +78,7 @@ export function monitorOrder(argv: readonly string[], environment: AgentEnvironm
     resolvConf: values.path(values.last('resolv-conf'), '--resolv-conf') ?? RESOLV_CONF,
     healthPort: values.whole('health-port', 1, 65_535) ?? 18_080,
     dnsmasqHosts: values.path(values.last('dnsmasq-hosts'), '--dnsmasq-hosts'),
+    report: values.path(values.last('report'), '--report'),
     once: values.has('once'),
     hostnameFile: values.path(environment.RUNTIMECFG_HOSTNAME_PATH || undefined, 'RUNTIMECFG_HOSTNAME_PATH'),
     listen: values.listen(),

@@ -23,6 +23,7 @@ import { watchObjects } from '../../cluster/runtime/api/object-watch.ts'
 import { isCorednsHealthy, isPortTaken } from '../../cluster/runtime/dns/coredns-health.ts'
 import { CorefileDuty, type NodeAddresses } from '../../cluster/runtime/dns/corefile-duty.ts'
 import { DnsAccount } from '../../cluster/runtime/dns/dns-account.ts'
+import { DnsReportFile } from '../../cluster/runtime/dns/dns-report-file.ts'
 import { DnsWishWatch } from '../../cluster/runtime/dns/dns-wishes.ts'
 import { busDnsmasq } from '../../cluster/runtime/dns/dnsmasq-client.ts'
 import { DnsmasqDuty } from '../../cluster/runtime/dns/dnsmasq-duty.ts'
@@ -129,12 +130,13 @@ class DnsMonitor {
   readonly #client: ClusterClient
   readonly #wishes: DnsWishWatch
   readonly #dnsmasq: DnsmasqDuty | undefined
+  readonly #report: DnsReportFile | undefined
   /** True if a source of the Corefile has changed since the last turn. */
   #isChanged = true
   #silent = 0
 
   constructor(settings: DnsSettings, cluster: DnsCluster, duty: CorefileDuty, reports: Reports) {
-    const { apiPort, corefile, dnsmasqHosts, kubeconfig } = settings
+    const { apiPort, checkInterval, corefile, dnsmasqHosts, kubeconfig, report } = settings
     this.#settings = settings
     this.#cluster = cluster
     this.#duty = duty
@@ -150,6 +152,7 @@ class DnsMonitor {
         reports.log(AGENT_LOG.apiRequestFailed, `Cannot follow HostedNetServices: ${message}`, { kind })
       },
     })
+    if (report !== undefined) this.#report = new DnsReportFile(report, checkInterval)
     if (dnsmasqHosts !== undefined)
       this.#dnsmasq = new DnsmasqDuty({ client: busDnsmasq, hosts: dnsmasqHosts, domain, ...reports })
   }
@@ -176,6 +179,7 @@ class DnsMonitor {
       await sleep(LOOK_EVERY, undefined, { signal }).catch(() => {})
     }
     this.#wishes.end()
+    this.#report?.remove()
     await this.#dnsmasq?.takeBack()
   }
 
@@ -186,6 +190,11 @@ class DnsMonitor {
       this.#reports.log(DNS_LOG.apiIntMoved, `api-int leads to ${to ?? 'the VIP'}`, { address: to })
     this.#duty.wishes = wishes
     this.#duty.turn()
+    try {
+      this.#report?.write(this.#duty.report)
+    } catch (error) {
+      this.#reports.log(DNS_LOG.dnsReportNotWritten, `Cannot write the report to the agent: ${messageOf(error)}`)
+    }
   }
 
   async #lookAtCoredns(): Promise<void> {

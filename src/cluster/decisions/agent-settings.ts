@@ -57,6 +57,8 @@ export type AgentSettings = {
    * True if the agent writes the status of HostedNetServices and follows its spec. Always `false` on a bootstrap node.
    */
   readonly status: boolean
+  /** File in which `holdfast corednsmonitor` of this node reports; `undefined`: that process does not run here. */
+  readonly dnsReport: string | undefined
   /** Form in which the configuration is printed; `undefined`: the configuration is handed over to the engine. */
   readonly print: PrintForm | undefined
   /** Path of a file with a NodeList that replaces the API, for tests; `undefined`: the API is asked. */

@@ -32,9 +32,19 @@ describe('the pod of CoreDNS', () => {
 
   test('runs corednsmonitor with settings that it accepts, once before CoreDNS and then beside it', () => {
     const { once, ...first } = settingsOf(init)
-    const { once: again, listen, ...second } = settingsOf(monitor)
+    const { once: again, listen, report, ...second } = settingsOf(monitor)
     expect([once, again]).toEqual([true, false])
-    expect({ ...first, listen }).toEqual({ ...second, listen })
+    expect({ ...first, listen, report }).toEqual({ ...second, listen, report })
+    const agent: Pod = parse(readFileSync(join(FOLDER, '..', 'static-pod', 'openshift-agent.yaml'), 'utf8'))
+    const reader = agent.spec?.containers.find(({ command }) => command?.includes(`--dns-report=${report}`))
+    const mount = (of: Container | undefined) =>
+      of?.volumeMounts?.find(({ mountPath }) => report?.startsWith(`${mountPath}/`))
+    expect([mount(monitor)?.readOnly, mount(reader)?.readOnly], 'the agent reads the report').toEqual([undefined, true])
+    for (const [each, volumes] of [
+      [mount(monitor), pod.spec?.volumes],
+      [mount(reader), agent.spec?.volumes],
+    ] as const)
+      expect(volumes?.find(({ name }) => name === each?.name)?.hostPath?.path).toBe('/run/holdfast-dns')
     expect(monitor.livenessProbe?.httpGet).toMatchObject({ host: listen?.host, port: listen?.port, path: '/healthz' })
     expect(coredns.livenessProbe?.httpGet?.port).toBe(second.healthPort)
     expect(coredns.args).toEqual(['--conf', second.corefile])

@@ -72,6 +72,26 @@ describe('the spec', () => {
       'not managed by holdfast: dns.nodesResolution=Disabled (CoreDNS)',
     )
   })
+
+  test.each([
+    ['no Corefile of this run', undefined, {}, undefined],
+    ['no Corefile of this run, and a toggle', undefined, { appsResolution: 'Disabled' }, 'dns.appsResolution=Disabled'],
+    [
+      'the names of the nodes',
+      { nodes: true, apps: true },
+      { nodesResolution: 'Disabled' },
+      'dns.nodesResolution=Disabled',
+    ],
+    ['no names of the nodes', { nodes: false, apps: true }, { nodesResolution: 'Disabled' }, undefined],
+    ['no names of the nodes any more', { nodes: false, apps: true }, {}, 'dns.nodesResolution=Enabled'],
+  ] as const)(
+    'with a report of CoreDNS that has %s, a toggle that is in force is not named',
+    (_, wishes, spec, missing) => {
+      const report = { wishes: wishes && { ...wishes, apiInt: undefined }, kept: undefined }
+      const text = missing === undefined ? undefined : `not yet in the Corefile: ${missing}`
+      expect(notManaged({ ...DEFAULT_INTENT, ...spec }, report)).toBe(text)
+    },
+  )
 })
 
 describe('O5, O6, O7: where the API is to be reached', () => {
@@ -87,6 +107,12 @@ describe('O5, O6, O7: where the API is to be reached', () => {
     wrong: undefined,
     notManaged: `kube-api answers at ${LB} (3 times in a row); holdfast does not switch HAProxy or CoreDNS`,
   }
+
+  test('an address to which CoreDNS leads api-int is reported so', () => {
+    const state = played([wish('192.168.111.9'), answers(), answers(), answers()])
+    const text = `kube-api answers at ${LB} (3 times in a row); CoreDNS leads api-int there; holdfast does not switch HAProxy`
+    expect(newsOf(state, LB).notManaged).toBe(text)
+  })
 
   test.each([
     ['left out', undefined],

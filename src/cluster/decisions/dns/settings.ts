@@ -19,6 +19,8 @@ export type DnsSettings = {
   readonly healthPort: number
   /** File of hosts for dnsmasq; `undefined`: dnsmasq does not run on this node. */
   readonly dnsmasqHosts: string | undefined
+  /** File for the report to the agent of this node; `undefined`: no report. */
+  readonly report: string | undefined
   /** True if the Corefile is written once, without the names of the nodes. */
   readonly once: boolean
   readonly hostnameFile: string | undefined

@@ -90,8 +90,11 @@ export type BalancerNews = {
 
 const NOT_SWITCHED = 'holdfast does not switch HAProxy or CoreDNS'
 
-/** Returns the texts about the load balancer for the conditions. */
-export function newsOf(state: Balancer): BalancerNews {
+/**
+ * Returns the texts about the load balancer for the conditions. `apiInt`: the address to which CoreDNS of this node leads
+ * api-int in place of the VIP.
+ */
+export function newsOf(state: Balancer, apiInt?: Address): BalancerNews {
   const nothing = { progressing: undefined, wrong: undefined, notManaged: undefined }
   switch (state.kind) {
     case 'own':
@@ -106,10 +109,13 @@ export function newsOf(state: Balancer): BalancerNews {
         wrong: failed === undefined ? undefined : `kube-api does not answer at ${place}: ${failed}`,
       }
     }
-    case 'answers':
+    case 'answers': {
+      const switched =
+        apiInt === state.place ? 'CoreDNS leads api-int there; holdfast does not switch HAProxy' : NOT_SWITCHED
       return {
         ...nothing,
-        notManaged: `kube-api answers at ${state.place} (${IN_A_ROW} times in a row); ${NOT_SWITCHED}`,
+        notManaged: `kube-api answers at ${state.place} (${IN_A_ROW} times in a row); ${switched}`,
       }
+    }
   }
 }

@@ -44,6 +44,7 @@ export type Trouble = {
     | 'SpecInvalid'
     | 'SpecUnreadable'
     | 'LoadBalancerRefused'
+    | 'CorefileKept'
     // These reasons are only in ClusterOperator.
     | 'InvalidConfiguration'
     | 'DeployTimedOut'

@@ -1,9 +1,10 @@
 /**
  * The administrator's wishes (`HostedNetServices.spec`) that concern the engine. This file decides the meaning of a
  * spec, and which virtual routers are left out. An invalid spec changes nothing. holdfast replaces keepalived in every
- * case; wishes about HAProxy and CoreDNS are read and not fulfilled.
+ * case. Wishes about CoreDNS are fulfilled by `holdfast corednsmonitor`; its report says so.
  */
 import * as z from 'zod'
+import type { DnsReport } from '../dns/dns-report.ts'
 
 export type Toggle = 'Enabled' | 'Disabled'
 
@@ -115,12 +116,19 @@ export function stepIntent(state: IntentState, news: IntentNews): IntentState {
 }
 
 /**
- * Returns a text about the fields of the spec that other programs must carry out; `undefined` if no such field is set.
+ * Returns a text about the toggles of DNS that are not in force; `undefined` if there are none. `dns`: the report of
+ * `holdfast corednsmonitor` on this node; `undefined` if that process does not run here.
  */
-export function notManaged(intent: Intent): string | undefined {
-  const asked = [
-    ...(intent.nodesResolution === 'Disabled' ? ['dns.nodesResolution=Disabled (CoreDNS)'] : []),
-    ...(intent.appsResolution === 'Disabled' ? ['dns.appsResolution=Disabled (CoreDNS)'] : []),
+export function notManaged({ appsResolution, nodesResolution }: Intent, dns?: DnsReport): string | undefined {
+  if (dns === undefined) {
+    const asked = Object.entries({ nodesResolution, appsResolution }).filter(([, toggle]) => toggle === 'Disabled')
+    const named = asked.map(([name]) => `dns.${name}=Disabled (CoreDNS)`)
+    return named.length === 0 ? undefined : `not managed by holdfast: ${named.join(', ')}`
+  }
+  const { apps = true, nodes = true } = dns.wishes ?? {}
+  const missing = [
+    ...(nodes === (nodesResolution === 'Enabled') ? [] : [`dns.nodesResolution=${nodesResolution}`]),
+    ...(apps === (appsResolution === 'Enabled') ? [] : [`dns.appsResolution=${appsResolution}`]),
   ]
-  return asked.length === 0 ? undefined : `not managed by holdfast: ${asked.join(', ')}`
+  return missing.length === 0 ? undefined : `not yet in the Corefile: ${missing.join(', ')}`
 }

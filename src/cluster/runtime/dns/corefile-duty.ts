@@ -11,6 +11,7 @@ import type { Address } from '../../../wire/address.ts'
 import type { ClusterNode } from '../../decisions/cluster-node.ts'
 import { type CorefileDecision, type DnsCluster, decideCorefile } from '../../decisions/dns/corefile.ts'
 import type { DnsWishes } from '../../decisions/dns/corefile-wishes.ts'
+import type { DnsReport } from '../../decisions/dns/dns-report.ts'
 import { replaceFile } from '../fact-file.ts'
 import { textIn } from '../machine.ts'
 import type { DnsAccount } from './dns-account.ts'
@@ -36,11 +37,16 @@ export class CorefileDuty {
   readonly #noted = new Set<string>()
   #reason = ''
   #problem = ''
+  #report: DnsReport = { wishes: undefined, kept: undefined }
   nodes: readonly ClusterNode[] | undefined
   wishes: DnsWishes | undefined
 
   constructor(options: CorefileOptions) {
     this.#options = options
+  }
+
+  get report(): DnsReport {
+    return this.#report
   }
 
   /** Compares the Corefile with its sources, and replaces it if it differs. Returns false if no Corefile can be made. */
@@ -63,7 +69,9 @@ export class CorefileDuty {
     account.records = decision.records.length
     account.upstreams = decision.upstreams.length
     this.#reason = ''
-    return this.#write(decision.file.text, decision)
+    const isWritten = this.#write(decision.file.text, decision)
+    this.#report = isWritten ? { wishes: this.wishes, kept: undefined } : { ...this.#report, kept: this.#problem }
+    return isWritten
   }
 
   #write(text: string, { records, upstreams }: CorefileDecision): boolean {
@@ -92,6 +100,7 @@ export class CorefileDuty {
   #keep(reason: string, isWaiting = false): false {
     const { account, log } = this.#options
     account.isKept = true
+    this.#report = { ...this.#report, kept: isWaiting ? undefined : reason }
     const isRepeated = reason === this.#reason
     log(
       isRepeated ? repeated(DNS_LOG.corefileKept) : atOtherLevel(DNS_LOG.corefileKept, isWaiting),

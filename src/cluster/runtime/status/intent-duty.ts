@@ -5,6 +5,7 @@
  */
 
 import type { Address } from '../../../wire/address.ts'
+import type { DnsReport } from '../../decisions/dns/dns-report.ts'
 import { type Balancer, FIRST_BALANCER, newsOf, stepBalancer, toAsk } from '../../decisions/status/balancer.ts'
 import type { Circumstances, ProbeFinding, Trouble } from '../../decisions/status/finding.ts'
 import {
@@ -30,6 +31,8 @@ export type IntentDutyOptions = {
   /** Value of ingressHa that the API reported last, in an earlier run of the agent. */
   readonly remembered?: Toggle | undefined
   readonly askEveryMs?: number
+  /** Returns the report of `holdfast corednsmonitor` on this node; `undefined` if that process does not run here. */
+  readonly dns?: (() => DnsReport | undefined) | undefined
 }
 
 export class IntentDuty {
@@ -91,7 +94,8 @@ export class IntentDuty {
 
   /** Returns the facts about the administrator's wishes for the conditions. */
   circumstances(probe: ProbeFinding): Circumstances {
-    const { notManaged: outside, progressing, wrong } = newsOf(this.#balancer)
+    const dns = this.#options.dns?.()
+    const { notManaged: outside, progressing, wrong } = newsOf(this.#balancer, dns?.wishes?.apiInt)
     const { intent, isKnown, problems, unreadable } = this.#intent
     const rest = isKnown
       ? 'the last valid spec stays in force'
@@ -103,10 +107,14 @@ export class IntentDuty {
     const hidden: readonly Trouble[] =
       unreadable === undefined ? [] : [{ reason: 'SpecUnreadable', message: `${unreadable}; ${rest}` }]
     const refused: readonly Trouble[] = wrong === undefined ? [] : [{ reason: 'LoadBalancerRefused', message: wrong }]
+    const kept: readonly Trouble[] =
+      dns?.kept === undefined
+        ? []
+        : [{ reason: 'CorefileKept', message: `CoreDNS on this node keeps its Corefile: ${dns.kept}` }]
     return {
-      ...{ probe, progressing, refused: [...invalid, ...hidden, ...refused] },
+      ...{ probe, progressing, refused: [...invalid, ...hidden, ...refused, ...kept] },
       ingressDisabled: intent.ingressHa === 'Disabled',
-      notManaged: [outside, notManaged(intent)].filter((line) => line !== undefined).join('; ') || undefined,
+      notManaged: [outside, notManaged(intent, dns)].filter((line) => line !== undefined).join('; ') || undefined,
     }
   }
 

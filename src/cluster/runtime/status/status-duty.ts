@@ -15,7 +15,7 @@ import type { ClusterClient } from '../api/cluster-client.ts'
 import { watchObjects } from '../api/object-watch.ts'
 import { askReadyz, PROBE, type ProbeOptions, VipProbe } from '../api/vip-probe.ts'
 import { HolderDuty, type HolderDutyOptions } from './holder-duty.ts'
-import { IntentDuty } from './intent-duty.ts'
+import { IntentDuty, type IntentDutyOptions } from './intent-duty.ts'
 import { StatusApi, sendBy } from './status-api.ts'
 
 export type StatusDutyOptions = {
@@ -30,6 +30,7 @@ export type StatusDutyOptions = {
   /** Value of ingressHa that the API reported last, in an earlier run of the agent. */
   readonly remembered?: Toggle | undefined
   readonly onNews: HolderDutyOptions['onNews']
+  readonly dns?: IntentDutyOptions['dns']
   readonly onFailure: (failure: ApiFailure) => void
 }
 
@@ -56,12 +57,12 @@ export class StatusDuty {
 
   constructor(options: StatusDutyOptions) {
     this.#options = options
-    const { client, onIntent, onNews, probe = PROBE, remembered, self, socket, vips } = options
+    const { client, dns, onIntent, onNews, probe = PROBE, remembered, self, socket, vips } = options
     const of = (service: ServiceVip['service']) =>
       vips.filter((vip) => vip.service === service).map((vip) => vip.address)
     this.#probe = new VipProbe(of('api'), probe, () => this.holder.circumstancesChanged())
     this.intent = new IntentDuty({
-      ...{ apiVips: of('api'), ingressVips: of('ingress'), onIntent, remembered },
+      ...{ apiVips: of('api'), ingressVips: of('ingress'), onIntent, remembered, dns },
       ask: (address) => askReadyz(address, probe),
     })
     this.holder = new HolderDuty({
