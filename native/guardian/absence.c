@@ -58,14 +58,14 @@ static void choose_all_plans(void) {
 void handle_engine_gone(struct engine *engine) {
   if (engine->gone) return;
   const double noticed_at = clock_ms(CLOCK_MONOTONIC);
-  const bool is_open = engine->channel >= 0;
+  const bool is_open = engine->channel >= 0, waited = engine->waits;
   if (is_open) {
     while (read_channel(engine, MESSAGES_PER_TURN) == READ_MORE) continue;
     (void)close(engine->channel);
     engine->channel = -1;
   }
-  /* The death of an engine that has no channel any longer is known. */
-  if (engine->waits && !is_open) return;
+  /* The death of an engine that has no channel any longer is known. The last message may have been its order to replace it. */
+  if (engine->waits && (!is_open || !waited)) return;
   if (begin_restart(engine)) return;
   end_restart(engine, "engine died again");
   engine->gone = true;

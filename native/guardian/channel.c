@@ -14,6 +14,7 @@
 #include "message.h"
 #include "plan.h"
 #include "restart.h"
+#include "upgrade.h"
 
 #define COMPLAINTS_PER_S 10
 
@@ -42,6 +43,10 @@ const char *handle_message(struct engine *engine, const unsigned char *bytes, si
       return pass_on_order(bytes, size);
     case KIND_SNAPSHOT:
       return store_snapshot(bytes, size);
+    case KIND_REHEARSE:
+      return request_rehearsal(bytes, size);
+    case KIND_HAND_OVER:
+      return hand_over(engine, bytes, size);
     case KIND_NOTIFY:
       if (size == HEADER_SIZE || size - HEADER_SIZE > NOTIFY_MAX) return "its text is empty or too long";
       notify_manager(bytes + HEADER_SIZE, size - HEADER_SIZE);
@@ -98,6 +103,15 @@ enum reading read_channel(struct engine *engine, int limit) {
     if (fault != NULL) log_ignored_message(fault, (size_t)length);
   }
   return READ_MORE;
+}
+
+void answer_engine(const struct engine *engine, uint8_t kind, uint8_t status, const char *text, size_t length) {
+  unsigned char answer[ANSWER_MAX];
+  const size_t kept = length < sizeof answer - 2 ? length : sizeof answer - 2;
+  answer[0] = kind;
+  answer[1] = status;
+  memcpy(answer + 2, text, kept);
+  if (engine->channel >= 0) (void)send(engine->channel, answer, kept + 2, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 void wake_engine(const struct engine *engine) {

@@ -10,6 +10,7 @@
 /* Priorities of syslog(3). */
 #define PRIORITY_ERROR 3
 #define PRIORITY_WARNING 4
+#define PRIORITY_INFO 6
 
 struct text {
   char bytes[sizeof((struct line *)NULL)->bytes];
@@ -95,14 +96,17 @@ static void put_fields(struct text *text, const char *at, const char *end) {
 void make_text(struct line *line, bool for_journal) {
   static const char key[] = ",\"msg\":\"";
   struct text text = {.length = 0};
-  const bool is_error = line->level >= LOG_ERROR;
+  const bool is_error = line->level >= LOG_ERROR, is_info = line->level < LOG_WARN;
   if (for_journal) {
-    const char prefix[] = {'<', (char)('0' + (is_error ? PRIORITY_ERROR : PRIORITY_WARNING)), '>', '\0'};
+    const int priority = is_error ? PRIORITY_ERROR : is_info ? PRIORITY_INFO : PRIORITY_WARNING;
+    const char prefix[] = {'<', (char)('0' + priority), '>', '\0'};
     put_string(&text, prefix);
   } else {
     put_time(&text);
   }
-  put_string(&text, is_error ? "ERROR guardian: " : "WARN  guardian: ");
+  put_string(&text, is_error  ? "ERROR guardian: "
+                    : is_info ? "INFO  guardian: "
+                              : "WARN  guardian: ");
   put_message(&text, line->bytes + line->message + sizeof key - 1, line->bytes + line->fields - 1);
   put_fields(&text, line->bytes + line->fields, line->bytes + line->length);
   text.bytes[text.length++] = '\n';

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 /* pino's levels */
+#define LOG_INFO 30
 #define LOG_WARN 40
 #define LOG_ERROR 50
 

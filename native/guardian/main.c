@@ -11,6 +11,7 @@
  *   absence     decides when plans are executed        log, log-text, now
  *   execute, netlink, packet   execute them            renew       renews lifetimes
  *   restart     starts the engine again after a crash
+ *   upgrade     replaces the engine by another version
  *   clock/      a second thread, which sends frames at their times; clock/thread.h begins its list
  */
 #define _GNU_SOURCE
@@ -37,12 +38,14 @@
 #include "renew.h"
 #include "restart.h"
 #include "signals.h"
+#include "upgrade.h"
 #include "words.h"
 
 /* Returns the time of the next duty that no event announces; UINT64_MAX = never. */
 static uint64_t wake_up_at(const struct engine *engine, uint64_t now) {
   uint64_t duty = words != NULL && !engine->gone ? next_duty_at(now) : UINT64_MAX;
   if (restart_ends_at(engine) < duty) duty = restart_ends_at(engine);
+  if (rehearsal_ends_at() < duty) duty = rehearsal_ends_at();
   if (duty != UINT64_MAX && next_feed_at(now) < duty) duty = next_feed_at(now);
   return engine->held != 0 && engine->hold_until < duty ? engine->hold_until : duty;
 }
@@ -150,7 +153,10 @@ int main(int count, char **arguments) {
   }
   raise_priority(&options);
   while (engine.pid != 0 || restart_engine(&options, &before, &engine)) {
-    if (turn(&engine, signals)) continue;
+    if (turn(&engine, signals)) {
+      follow_rehearsal(&options, &before, &engine);
+      continue;
+    }
     log_message(LOG_ERROR, "engineNotWatched", "cannot wait for the engine", "poll", errno);
     return EXIT_FAILURE;
   }

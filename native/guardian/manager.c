@@ -88,14 +88,15 @@ void notify_ready(void) {
 /*
  * Sends two messages in the time that the manager allows, but none if the engine's main thread has not turned since the
  * last one. The manager then acts as the unit file says, even if other threads of the daemon still run. An idle engine
- * need not have turned, so the guardian wakes it shortly before the message is due.
+ * need not have turned, so the guardian wakes it shortly before the message is due. While the addresses wait for the next
+ * engine, the wait has a limit of its own.
  */
 void feed_watchdog(const struct engine *engine, uint64_t now) {
   static const char text[] = "WATCHDOG=1";
   static bool woken;
   if (manager.timeout == 0 || !manager.ready || now + WAKE_NS < manager.next) return;
   const uint64_t turned = engine_beat();
-  if (turned == manager.beat) {
+  if (turned == manager.beat && !engine->waits) {
     if (!woken) wake_engine(engine);
     woken = true;
     return;

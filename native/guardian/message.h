@@ -4,8 +4,7 @@
  * src/linux/guardian/plan-message.ts writes the same format.
  *
  * Channel: socketpair(AF_UNIX, SOCK_SEQPACKET), non-blocking at both ends. The engine finds its descriptor's number in
- * HOLDFAST_GUARDIAN_FD. Whatever the guardian writes is a wake-up: the machine was suspended, and the engine has to
- * read its clocks. Each message of the engine is complete, in native byte order, at most 2 MiB:
+ * HOLDFAST_GUARDIAN_FD. The guardian's messages are below. Each message of the engine is complete, in native byte order, at most 2 MiB:
  *   @0  u8  format    1
  *   @1  u8  kind      1 = store: replaces the unit's cleanup plan
  *                     2 = remove: forgets the unit's plan
@@ -22,8 +21,11 @@
  *                     13 = snapshot: what the next engine needs to adopt the addresses after a crash. `requests` is
  *                     the number of slots. Only a header = the engine must not be started again after its end
  *                     14 = settled: the engine has adopted what it adopts. Plans of the engine before it that it has not
- *                     replaced are executed
- *                     Nothing follows the header of 2, 4, 6, 7, 9 and 14
+ *                     replaced are executed.
+ *                     Nothing follows the header of 2, 4, 6, 7, 9 and 14.
+ *                     15 = rehearse: starts the program once more beside this engine, only for a check (docs/adr/0096).
+ *                     16 = hand over: kills this engine and starts the next one.
+ *                     The form of 15 and 16 is that of 13.
  *   @2  u16 unit
  *   @4  u32 requests
  *   @8  u32 packets
@@ -57,6 +59,12 @@
  *   Kind 13, after the header (`unit` and `packets` are 0), per slot: @0 u32 number of the slot; @4 u32 generation of its
  *   word. Then text of the engine, which the guardian does not read.
  *
+ * Messages of the guardian, at most 4 KiB:
+ *   @0  u8  kind      0 = wake-up: the machine was suspended, and the engine has to read its clocks
+ *                     1 = rehearsed: the program of kind 15 has ended. Its output follows the status
+ *                     2 = kept: the engine of kind 16 is not replaced. The reason follows the status
+ *   @1  u8  status    exit status of a rehearsal; 128 + the number of the signal that ended it
+ *
  * The guardian sets the sequence numbers, NLM_F_REQUEST and NLM_F_ACK. It logs and ignores a message that breaks these
  * rules; the unit keeps the plan that it had. New kinds extend this format; `format` changes if an offset does.
  */
@@ -69,6 +77,10 @@
 
 #define CHANNEL_VARIABLE "HOLDFAST_GUARDIAN_FD"
 #define SNAPSHOT_VARIABLE "HOLDFAST_GUARDIAN_SNAPSHOT"
+/* Its value is REVISION. A program with this variable rehearses its start, and exits. */
+#define REHEARSAL_VARIABLE "HOLDFAST_GUARDIAN_REHEARSAL"
+/* Grows with each kind, field or variable that an engine may need of its guardian. */
+#define REVISION "1"
 
 #define FORMAT 1
 #define KIND_STORE 1
@@ -82,6 +94,11 @@
 #define KIND_FORGET 9
 #define KIND_SNAPSHOT 13
 #define KIND_SETTLED 14
+#define KIND_REHEARSE 15
+#define KIND_HAND_OVER 16
+#define ANSWER_REHEARSED 1
+#define ANSWER_KEPT 2
+#define ANSWER_MAX 4096u
 #define HEADER_SIZE 12u
 #define GUARD_SIZE 28u
 #define PACKET_SIZE 44u

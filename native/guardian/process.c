@@ -24,6 +24,7 @@
 #include "message.h"
 #include "netlink.h"
 #include "restart.h"
+#include "upgrade.h"
 #include "words.h"
 
 #ifndef SYS_pidfd_open
@@ -87,7 +88,7 @@ void set_realtime(int priority, const char *complaint) {
     log_message(LOG_WARN, "noRealtime", complaint, "sched_setscheduler", errno);
 }
 
-static bool pass_descriptor(int fd, const char *variable) {
+bool pass_descriptor(int fd, const char *variable) {
   char number[16];
   const int flags = fcntl(fd, F_GETFD);
   if (flags < 0 || fcntl(fd, F_SETFD, flags & ~FD_CLOEXEC) != 0) return false;
@@ -202,10 +203,11 @@ void reap_children(struct engine *engine) {
     if (child.si_pid == 0) return;
     int status = 0;
     if (child.si_pid == engine->pid) handle_engine_gone(engine);
-    if (waitpid(child.si_pid, &status, WNOHANG) == child.si_pid && child.si_pid == engine->pid) {
-      engine->pid = 0;
-      engine->status = status;
-    }
+    if (waitpid(child.si_pid, &status, WNOHANG) != child.si_pid) continue;
+    end_rehearsal(engine, child.si_pid, status);
+    if (child.si_pid != engine->pid) continue;
+    engine->pid = 0;
+    engine->status = status;
   }
 }
 

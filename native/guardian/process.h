@@ -32,6 +32,9 @@ void set_process_name(const char *name, char *first_argument);
 /* Sets SCHED_RR for this process. Threads and children stay SCHED_OTHER. */
 void set_realtime(int priority, const char *complaint);
 
+/* Lets a program inherit the descriptor, and names it in the environment variable. Returns false if that fails. */
+bool pass_descriptor(int fd, const char *variable);
+
 /* Starts the engine with the signal mask `mask`. Returns false after it has logged why the engine did not start. */
 bool start_engine(const struct options *options, const sigset_t *mask, struct engine *engine);
 

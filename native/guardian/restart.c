@@ -23,6 +23,11 @@
 #include "process.h"
 #include "words.h"
 
+/*
+ * Longest time without an engine after an order of the engine: the program has passed its dry run, so a late start shows
+ * only a busy node.
+ */
+#define REPLACEMENT_TIME (10 * NS_PER_S)
 #define AGAIN (60 * NS_PER_S) /* a second crash within this time executes the plans */
 #define CLAIM_SIZE 8u /* of a slot and its generation in a snapshot */
 
@@ -36,8 +41,10 @@ int snapshot_fd = -1;
 static unsigned char *snapshot;
 static size_t snapshot_size;
 
-static uint64_t restarted_at; /* of the last restart; 0 = none */
+static uint64_t restarted_at; /* of the last restart or replacement; 0 = none */
 static unsigned restarts;
+static bool is_ordered; /* the next engine follows no crash */
+static uint64_t ends_at; /* of the wait for the next engine */
 
 /* ---- the snapshot ---- */
 
@@ -46,12 +53,18 @@ static void forget_snapshot(void) {
   snapshot = NULL;
 }
 
-const char *store_snapshot(const unsigned char *bytes, size_t size) {
+const char *check_snapshot(const unsigned char *bytes, size_t size) {
   const uint32_t claims = u32_at(bytes + 4);
   if (u16_at(bytes + 2) != 0 || u32_at(bytes + 8) != 0) return "a zero is missing";
   if (claims > CLOCK_SLOTS || size - HEADER_SIZE < (size_t)claims * CLAIM_SIZE) return "a slot is cut";
   for (uint32_t i = 0; i < claims; i++)
     if (u32_at(bytes + HEADER_SIZE + i * CLAIM_SIZE) >= CLOCK_SLOTS) return "a slot is out of range";
+  return NULL;
+}
+
+const char *store_snapshot(const unsigned char *bytes, size_t size) {
+  const char *const fault = check_snapshot(bytes, size);
+  if (fault != NULL) return fault;
   forget_snapshot();
   if (size == HEADER_SIZE) return NULL;
   snapshot = malloc(size);
@@ -82,21 +95,21 @@ static bool write_all(int fd, const void *bytes, size_t size) {
 }
 
 /*
- * Makes the memfd for the next engine. Its first line has the number of restarts, the time of the crash in ms, and the
- * wait status of the dead engine. The engine's own text follows.
+ * The first line has the number of restarts, the time of the crash in ms, and the wait status of the dead engine. The
+ * fourth field is 1 if the engine was replaced. The engine's own text follows.
  */
-static bool open_snapshot(const struct engine *engine) {
+bool open_snapshot(const unsigned char *bytes, size_t size, uint64_t died_at, int status, bool replaces) {
   char head[96];
-  const size_t body = HEADER_SIZE + (size_t)u32_at(snapshot + 4) * CLAIM_SIZE;
+  const size_t body = HEADER_SIZE + (size_t)u32_at(bytes + 4) * CLAIM_SIZE;
   snapshot_fd = (int)syscall(SYS_memfd_create, "holdfast-snapshot", MFD_CLOEXEC);
   if (snapshot_fd < 0) return false;
   const int length =
-      snprintf(head, sizeof head, "%u %.3f %d\n", restarts, (double)engine->died_at / 1e6, engine->status);
+      snprintf(head, sizeof head, "%u %.3f %d %d\n", restarts, (double)died_at / 1e6, status, replaces);
   return write_all(snapshot_fd, head, (size_t)length) &&
-         write_all(snapshot_fd, snapshot + body, snapshot_size - body) && lseek(snapshot_fd, 0, SEEK_SET) == 0;
+         write_all(snapshot_fd, bytes + body, size - body) && lseek(snapshot_fd, 0, SEEK_SET) == 0;
 }
 
-static void close_snapshot(void) {
+void close_snapshot(void) {
   if (snapshot_fd >= 0) (void)close(snapshot_fd);
   snapshot_fd = -1;
 }
@@ -110,20 +123,49 @@ static bool are_plans_kept(void) {
   return true;
 }
 
-bool begin_restart(struct engine *engine) {
-  const uint64_t now = now_ns();
-  if (snapshot == NULL || words == NULL || engine->waits || engine->stopping || engine->pid <= 0) return false;
-  if (restarted_at != 0 && now - restarted_at < AGAIN) return false;
-  if (!has_all_memberships() || !are_claims_armed() || !are_plans_kept()) return false;
-  /* The clock thread itself refuses frames that the dead engine might not have wanted: see clock/orphans.h. */
-  adopt_orphans(now + ADOPTION_TIME);
+/* Returns NULL if the addresses may wait for another engine, otherwise the reason. */
+static const char *find_obstacle(const struct engine *engine) {
+  if (snapshot == NULL || words == NULL || engine->pid <= 0) return "the engine has given no record";
+  if (engine->waits || engine->stopping) return "the engine is starting or stopping";
+  if (!has_all_memberships()) return "the guardian cannot join the multicast groups";
+  if (!are_claims_armed() || !are_plans_kept()) return "a router is not at rest";
+  return NULL;
+}
+
+/*
+ * The clock thread itself refuses frames that the dead engine might not have wanted: see clock/orphans.h. An engine that
+ * has closed its channel may be alive, and must not act beside the next one.
+ */
+static void let_wait(struct engine *engine, uint64_t now) {
+  ends_at = now + (is_ordered ? REPLACEMENT_TIME : ADOPTION_TIME);
+  adopt_orphans(ends_at);
   for (struct plan *plan = plans.first; plan != NULL; plan = plan->next) plan->inherited = true;
   engine->waits = true;
   engine->settled = engine->ready = false;
   engine->died_at = now;
-  /* An engine that has closed its channel may be alive, and must not act beside the next one. */
   (void)kill(engine->pid, SIGKILL);
+}
+
+bool begin_restart(struct engine *engine) {
+  const uint64_t now = now_ns();
+  if (find_obstacle(engine) != NULL || (restarted_at != 0 && now - restarted_at < AGAIN)) return false;
+  is_ordered = false;
+  let_wait(engine, now);
   return true;
+}
+
+const char *begin_replacement(struct engine *engine) {
+  const char *const obstacle = find_obstacle(engine);
+  if (obstacle != NULL) {
+    forget_snapshot();
+    return obstacle;
+  }
+  is_ordered = true;
+  let_wait(engine, now_ns());
+  /* Messages that follow the order are not read. */
+  (void)close(engine->channel);
+  engine->channel = -1;
+  return NULL;
 }
 
 /* Executes the plans of the dead engine, and forgets them. */
@@ -145,12 +187,24 @@ void end_restart(struct engine *engine, const char *why) {
   release_orphans();
 }
 
+static void log_restart(const struct engine *engine) {
+  struct line line;
+  if (is_ordered)
+    begin_line(&line, LOG_INFO, "engineReplaced", "replaced the engine by another one, its addresses stay");
+  else
+    begin_line(&line, LOG_WARN, "engineRestarted", "engine died: started it again, its addresses stay");
+  append(&line, ",\"restarts\":%u,\"ms\":%.3f", restarts, (double)(now_ns() - engine->died_at) / 1e6);
+  end_line(&line);
+}
+
 bool restart_engine(const struct options *options, const sigset_t *mask, struct engine *engine) {
   if (!engine->waits) return false;
   const bool crashed = !WIFEXITED(engine->status) || WEXITSTATUS(engine->status) != EXIT_SUCCESS;
   restarted_at = now_ns();
-  restarts++;
-  const bool started = crashed && open_snapshot(engine) && start_engine(options, mask, engine);
+  if (!is_ordered) restarts++;
+  const bool started = crashed &&
+      open_snapshot(snapshot, snapshot_size, engine->died_at, engine->status, is_ordered) &&
+      start_engine(options, mask, engine);
   close_snapshot();
   forget_snapshot();
   if (!started) {
@@ -158,20 +212,17 @@ bool restart_engine(const struct options *options, const sigset_t *mask, struct 
     engine->gone = true;
     return false;
   }
-  (void)exit_status(engine); /* logs the signal */
-  struct line line;
-  begin_line(&line, LOG_WARN, "engineRestarted", "engine died: started it again, its addresses stay");
-  append(&line, ",\"restarts\":%u,\"ms\":%.3f", restarts, (double)(now_ns() - engine->died_at) / 1e6);
-  end_line(&line);
+  if (!is_ordered) (void)exit_status(engine); /* logs the signal */
+  log_restart(engine);
   return true;
 }
 
 void follow_restart(struct engine *engine) {
   if (!engine->waits) return;
   if (engine->settled) return end_restart(engine, "engine did not take over an address of the engine before it");
-  if (now_ns() >= engine->died_at + ADOPTION_TIME) end_restart(engine, "engine did not return in time");
+  if (now_ns() >= ends_at) end_restart(engine, "engine did not return in time");
 }
 
 uint64_t restart_ends_at(const struct engine *engine) {
-  return engine->waits ? engine->died_at + ADOPTION_TIME : UINT64_MAX;
+  return engine->waits ? ends_at : UINT64_MAX;
 }

@@ -22,11 +22,27 @@ extern int snapshot_fd;
 /* Stores the snapshot of a message of at least HEADER_SIZE bytes. Returns NULL, or the defect of the message. */
 const char *store_snapshot(const unsigned char *bytes, size_t size);
 
+/* Returns NULL, or the defect of a message with a snapshot, of at least HEADER_SIZE bytes. */
+const char *check_snapshot(const unsigned char *bytes, size_t size);
+
+/*
+ * Makes `snapshot_fd` of a checked message, for an engine that follows the end of another one at `died_at` ns with that
+ * wait status. `replaces`: the end was ordered. Returns false if that fails. close_snapshot() closes it.
+ */
+bool open_snapshot(const unsigned char *bytes, size_t size, uint64_t died_at, int status, bool replaces);
+void close_snapshot(void);
+
 /*
  * Lets the addresses of an engine that has just died wait for the next one. Returns false, and changes nothing, if one
  * of them must not wait. The caller then executes all plans.
  */
 bool begin_restart(struct engine *engine);
+
+/*
+ * Kills an engine that another one replaces, and lets its addresses wait for the next one. Returns NULL, or the reason
+ * why the engine is not replaced; then nothing is changed but the snapshot, which is forgotten.
+ */
+const char *begin_replacement(struct engine *engine);
 
 /* Starts the next engine if the addresses wait for one. Requires an engine that was reaped. Returns true if it started. */
 bool restart_engine(const struct options *options, const sigset_t *mask, struct engine *engine);

@@ -6,6 +6,7 @@
 import type { Socket } from 'node:net'
 import { LedgerFile } from '../daemon/addresses/ledger-file.ts'
 import type { Daemon } from '../daemon/daemon.ts'
+import { identityText } from '../daemon/guard/restart-record.ts'
 import type { ConfigSnapshot, SurroundingsSnapshot } from '../daemon/telemetry/snapshot.ts'
 import { WatchedAddressFiles } from '../files/address-file.ts'
 import type { ControlPeer } from '../files/private-socket.ts'
@@ -122,6 +123,7 @@ function engineOf(
     sockets: openSockets(native, clock, raw, read),
     configuration: () => account.snapshot(),
     identity: () => identityOf(account.snapshot()),
+    version: VERSION,
     surroundings: () => surroundings.snapshot(),
     onBeat: () => worker.glance(),
     onGuardianLost: () => departure.fail('guardian lost'),
@@ -129,11 +131,11 @@ function engineOf(
 }
 
 /**
- * Returns version, file and hash of the configuration in force; `undefined` if a new process would not read the same
+ * Returns file and hash of the configuration in force; `undefined` if a new process would not read the same
  * configuration from the file.
  */
 const identityOf = ({ file, hash, managed, stoppedAt }: ConfigSnapshot): string | undefined =>
-  file === null || hash === null || managed !== null || stoppedAt !== null ? undefined : `${VERSION} ${hash} ${file}`
+  file === null || hash === null || managed !== null || stoppedAt !== null ? undefined : identityText(file, hash)
 
 const sourceOf = ({ isStopped: stopped, memory, parsed }: Start, { file, recorder }: StartOrder) => ({
   ...{ file, imported: parsed.imported, stopped },

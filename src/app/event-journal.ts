@@ -1,7 +1,8 @@
 /**
  * Opens the file of the event journal when the engine already runs; earlier events are in memory until then. This file
  * decides that no part of the daemon waits for the file, and an unusable file causes only a warning. This file also
- * decides an earlier run without a `stopped` event has crashed or was killed.
+ * decides an earlier run without a `stopped` or `upgradeOrdered` event has crashed or
+ * was killed.
  */
 
 import { defined } from '../base/defined.ts'
@@ -14,6 +15,8 @@ import { JournalFile, readEarlierLife } from '../events/journal-file.ts'
 import { LOG } from '../log/log.ts'
 
 const FLUSH_LIMIT = 200
+/** Last events of a run that ended as ordered. */
+const ORDERLY: ReadonlySet<JournalEvent['kind']> = new Set(['stopped', 'upgradeOrdered'])
 
 export class EventJournal {
   readonly #recorder: Pick<Recorder, 'chronicle' | 'logLimited'>
@@ -51,7 +54,7 @@ export class EventJournal {
         if (last === undefined) return
         const started = earlier.findLast((event) => event.kind === 'started')
         chronicle.record({
-          ...{ kind: 'earlierLife', ended: last.kind === 'stopped' ? 'cleanly' : 'abruptly' },
+          ...{ kind: 'earlierLife', ended: ORDERLY.has(last.kind) ? 'cleanly' : 'abruptly' },
           ...{ lastSeq: last.seq, lastAt: last.at },
           ...defined({ pid: started?.pid }),
         })

@@ -7,6 +7,8 @@ export const EXIT = {
   errors: 3,
   usage: 64,
   unreachable: 69,
+  /** The program of `holdfast upgrade` failed its dry run; the running engine goes on. */
+  rehearsal: 70,
   privilege: 77,
   configuration: 78,
 } as const

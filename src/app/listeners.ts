@@ -14,6 +14,7 @@ import { LOG } from '../log/log.ts'
 import type { EngineProcess } from './compose.ts'
 import { handedOver, LARGEST_CONFIGURATION } from './configuration/hand-over.ts'
 import type { ReloadAnswer } from './configuration/reload-answer.ts'
+import { Upgrade } from './upgrade.ts'
 
 export type Listeners = { close(): Promise<void> }
 
@@ -79,6 +80,7 @@ type Replies = {
 
 function commandsOf(engine: EngineProcess, isManaged: boolean, { json, text }: Replies): Commands {
   const { departure, live, orders } = engine
+  const upgrade = new Upgrade(engine)
   const answered = (answer: ReloadAnswer): Reply => json(answer, statusOf(answer))
   const configure: LargeCommand = {
     largest: LARGEST_CONFIGURATION,
@@ -108,6 +110,7 @@ function commandsOf(engine: EngineProcess, isManaged: boolean, { json, text }: R
     '/v1/reload/dry-run': async () => answered(await live.rehearse()),
     '/v1/configuration': configure,
     '/v1/yield': yields,
+    '/v1/upgrade': async () => json(await upgrade.run(), 409),
     '/v1/stop': () => {
       departure.leave(`${COMMAND} stop`)
       return text(202, 'stopping')

@@ -26,8 +26,10 @@ import { type RunOptions, type Start, type StartOrder, start } from './start.ts'
 import { taping } from './taping.ts'
 import { VERSION } from './version.ts'
 
-/** Runs the daemon. Returns the exit status when the daemon has stopped, was refused, or has crashed. */
+/** Runs the daemon, or its dry run before an upgrade. Returns the exit status when the daemon has stopped, was refused, or has crashed. */
 export async function runCommand(file: string, options: RunOptions): Promise<number> {
+  if (process.env.HOLDFAST_GUARDIAN_REHEARSAL !== undefined)
+    return (await import('./upgrade-rehearsal.ts')).rehearseUpgrade(file, options)
   const tapes = await taping(options.record)
   const { recorder } = tapes
   const native = loadNative()

@@ -149,7 +149,7 @@ export function readConfiguration({
 }
 
 /** Tests the configuration without the kernel's tables: programs, capabilities, run directory, optional package. */
-async function judge({ config: read, memory, parsed }: Read): Promise<Judged | Refusal> {
+export async function judge({ config: read, memory, parsed }: Read): Promise<Judged | Refusal> {
   const { locate } = parsed
   const { config, problems } = await judgeScripts(read, locate)
   if (memory === undefined && problems.some(isError)) return refuse([...parsed.warnings, ...problems])
@@ -195,7 +195,11 @@ async function claimNode(config: Config, locate: Locate, options: ClaimOptions):
 }
 
 /** Checks the configuration against the interfaces and addresses of this node. */
-function place(judged: Config, { memory, parsed }: Read, { native, recorder }: StartOrder): Placed | Refusal {
+export function place(
+  judged: Config,
+  { memory, parsed }: Read,
+  { native, recorder }: Pick<StartOrder, 'native' | 'recorder'>,
+): Placed | Refusal {
   const clock = openClock(native)
   const opened = openNetwork(native, clock, (message) => recorder.log(LOG.promoteSecondariesNotSet, message))
   const { isComplete, network, tables } = lookOnce(opened)

@@ -24,7 +24,7 @@ import { registerCorednsMonitor, registerRuntimecfg } from './commands/runtimecf
 import { registerSchema } from './commands/schema.ts'
 import { registerSimulate } from './commands/simulate.ts'
 import { registerStatus } from './commands/status.ts'
-import { registerStop } from './commands/stop.ts'
+import { registerStop, registerUpgrade } from './commands/stop.ts'
 import { registerVrid } from './commands/vrid.ts'
 import { registerYield } from './commands/yield.ts'
 
@@ -32,7 +32,7 @@ import { registerYield } from './commands/yield.ts'
 const COMMANDS: readonly Register[] = [
   ...[registerRun, registerCheck, registerConvert],
   ...[registerStatus, registerEvents, registerExplain],
-  ...[registerYield, registerReload, registerConfigure, registerStop],
+  ...[registerYield, registerReload, registerConfigure, registerUpgrade, registerStop],
   ...[registerCapture, registerDoctor, registerDemo, registerSimulate],
   ...[registerVrid, registerNodeIp, registerRuntimecfg, registerAgent, registerMonitor, registerCorednsMonitor],
   ...[registerOperator, registerResolvPrepender, registerSchema],
@@ -58,7 +58,8 @@ const AFTER_HELP = `
 First steps: holdfast demo, then check FILE, doctor FILE and run -c FILE with a file of your own.
 Something is wrong: status, explain and doctor on each node (docs/troubleshooting.md).
 
-Exit status: 0 ok, 1 failure, 64 usage, 69 daemon not reachable, 77 missing privilege, 78 configuration;
+Exit status: 0 ok, 1 failure, 64 usage, 69 daemon not reachable,
+70 upgrade refused by the new program, 77 missing privilege, 78 configuration;
 doctor: 2 warnings, 3 errors`
 
 /** Runs the command line. Returns the exit status. */

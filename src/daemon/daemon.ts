@@ -16,7 +16,8 @@ import { type Millis, plus } from '../wire/units.ts'
 import { ColdStart } from './cold-start.ts'
 import { type DaemonOptions, type DaemonPorts, Engine, type EngineContext } from './engine.ts'
 import { startFirstRouters } from './first-routers.ts'
-import type { NetworkEvent } from './ports.ts'
+import type { Obstacle } from './guard/restart-keeper.ts'
+import type { NetworkEvent, RestartOrder } from './ports.ts'
 import { applyReload, type HandOver, handOverFields, planReload, type ReloadReport } from './reload.ts'
 import { endYield, yieldAddresses } from './router/operator-yield.ts'
 import type { EngineReport, ReportPart } from './telemetry/report.ts'
@@ -103,6 +104,24 @@ export class Daemon {
     turns.end(now)
     const notified = stopped.then(() => notices.finish())
     return Promise.all([notified, checksStopped]).then(() => undefined)
+  }
+
+  /**
+   * Returns the record for an engine that replaces this one without a move of the addresses (docs/adr/0096), or the reason
+   * why none can.
+   */
+  forUpgrade(): RestartOrder | Obstacle {
+    const { notices, restart } = this.#engine
+    const reason = 'a program of a notification still runs'
+    return notices.isPending ? { reason, isPassing: true } : restart.forUpgrade()
+  }
+
+  /** Continues after the guardian has refused to replace this engine: gives the guardian the record of a crash again. */
+  endUpgrade(): void {
+    const { restart, turns } = this.#engine
+    const now = turns.begin('request')
+    restart.changed()
+    turns.end(now)
   }
 
   /** Closes sockets and timers, which keep the process alive. The caller must call stop() before. */

@@ -84,10 +84,12 @@ export type DaemonPorts = {
    */
   readonly resolved?: readonly ResolvedRouter[] | undefined
   /**
-   * Returns version, file and hash of the configuration in force; `undefined`: a new process would not find the same
+   * Returns file and hash of the configuration in force; `undefined`: a new process would not find the same
    * configuration. Absent: the engine is never started again without a move of its addresses.
    */
   readonly identity?: () => string | undefined
+  /** Version of holdfast, for the record of a restart; absent: 'unknown'. */
+  readonly version?: string
   /** Makes the timer that wakes the engine for its alarm; absent: `schedule` makes it. */
   readonly wakeUp?: MakeWakeUp | undefined
 }
@@ -139,7 +141,7 @@ export class Engine {
 
   constructor(ports: DaemonPorts, options: DaemonOptions, context: EngineContext) {
     const { addressMemory: memory = NO_MEMORY, checks, clock, guardian, network, recorder, sockets } = ports
-    const { identity, random = Math.random, schedule = onTheEventLoop, wakeUp = wakeUpBy(schedule) } = ports
+    const { random = Math.random, schedule = onTheEventLoop, wakeUp = wakeUpBy(schedule) } = ports
     const { drainBeforeExpire } = options
     const onIdle = (now: Millis) => context.onIdle(now)
     this.turns = new TurnLoop({ clock, network, wakeUp, recorder, drainBeforeExpire, onIdle }, this)
@@ -190,7 +192,7 @@ export class Engine {
     })
     const isOn = () => context.config.lease === 'on'
     const routers = () => registry.all
-    this.restart = new RestartKeeper({ port: guardian.restart, board, registry, config, isStopping, identity })
+    this.restart = new RestartKeeper({ ports, board, registry, config, isStopping })
     this.clocks = new ClockDuty({ guardian, routers, runner, isOn, onChanged })
     this.watches = new WatchDuty({ routers, isOn })
     const { lateness } = turns

@@ -1,6 +1,6 @@
 /**
  * Starts the routers of the configuration with which the daemon starts. This file decides the order: leftover addresses
- * go first, then routers are placed. Routers of an engine that crashed are adopted (docs/adr/0088), the others start.
+ * go first, then routers are placed. Routers of the engine before are adopted (docs/adr/0088), the others start.
  */
 import type { Config } from '../config/config.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
@@ -23,8 +23,8 @@ export function startFirstRouters(
   coldStart: ColdStart,
 ): FirstRouters {
   const { board, health, notices, placement, registry, restart, stale, view } = engine
-  const { clock, cold, guardian, identity, recorder } = ports
-  const adoption = new Adoption({ port: guardian.restart, config, identity: identity?.(), view, recorder })
+  const { clock, cold, guardian, identity, recorder, version = 'unknown' } = ports
+  const adoption = new Adoption({ port: guardian.restart, config, identity: identity?.(), version, view, recorder })
   const hasSwept = stale.sweep(config, adoption.addresses)
   const resolved = firstResolution(engine, ports, hasSwept)
   const now = clock.now()

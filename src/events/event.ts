@@ -4,11 +4,22 @@
  * `because` is the number of the event that caused this one, so that a reader can follow the causes back.
  */
 import * as z from 'zod'
+import { event, router } from './event-shape.ts'
+import {
+  crashed,
+  earlierLife,
+  engineRestarted,
+  engineUpgraded,
+  guardianLost,
+  started,
+  stopOrdered,
+  stopped,
+  upgradeOrdered,
+} from './life-events.ts'
 
 const address = z.string().describe('IP address')
 const state = z.enum(['Initialize', 'Backup', 'Active', 'Leaving', 'Returning'])
 const priority = z.int().min(0).max(255)
-const moment = z.iso.datetime()
 /** Number of events of this kind that the rate limit left out before this one. */
 const suppressed = z
   .int()
@@ -16,48 +27,7 @@ const suppressed = z
   .optional()
   .describe('Number of earlier events of this kind that were not recorded')
 
-/** Fields of every event. */
-const common = {
-  seq: z.int().positive().describe('Number of the event; continues after a restart'),
-  at: moment.describe('Time of the wall clock'),
-  monotonicMs: z.number().describe('CLOCK_MONOTONIC of this node in milliseconds since its boot'),
-  because: z.int().positive().optional().describe('Number of the event that caused this one'),
-}
-const router = z.string()
 const checkResult = z.enum(['undecided', 'up', 'down', 'unknown'])
-
-const event = <const K extends string, T extends z.core.$ZodLooseShape>(kind: K, shape: T) =>
-  z.object({ ...common, kind: z.literal(kind), ...shape })
-
-/** Start of the daemon. */
-const started = event('started', {
-  pid: z.int(),
-  hostname: z.string(),
-  version: z.string(),
-  config: z.string(),
-  guardian: z.boolean(),
-})
-
-/** Restart of the engine by its guardian after a crash. The addresses of `routers` have stayed on this node. */
-const engineRestarted = event('engineRestarted', { routers: z.array(router), tookMs: z.number(), restarts: z.int() })
-
-/** End of the previous run, according to its journal. */
-const earlierLife = event('earlierLife', {
-  ended: z.enum(['cleanly', 'abruptly']),
-  pid: z.int().optional(),
-  lastSeq: z.int(),
-  lastAt: moment,
-})
-
-const stopOrdered = event('stopOrdered', { trigger: z.string() })
-const stopped = event('stopped', {})
-
-/** Crash of the engine by a bug. Its guardian has removed the addresses by then. */
-const crashed = event('crashed', {
-  error: z.string().describe('First line of the uncaught exception'),
-  code: z.string().optional().describe('Code of the exception, such as EMFILE'),
-})
-const guardianLost = event('guardianLost', { silentMs: z.number().optional() })
 
 const yieldOrdered = event('yieldOrdered', { router, forMs: z.number() })
 
@@ -239,6 +209,8 @@ const journalGap = event('journalGap', { lost: z.int().positive(), why: z.string
 export const eventSchema = z.discriminatedUnion('kind', [
   started,
   engineRestarted,
+  upgradeOrdered,
+  engineUpgraded,
   earlierLife,
   stopOrdered,
   stopped,

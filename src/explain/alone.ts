@@ -49,6 +49,8 @@ function causeOf(timeline: Timeline, entry: Entry): Cause | undefined {
       return restartAfter(entry) === undefined ? 'died' : undefined
     case 'engineRestarted':
       return event.routers.length > 0 ? 'engineRestarted' : undefined
+    case 'engineUpgraded':
+      return event.routers.length > 0 ? 'engineUpgraded' : undefined
     case 'earlierLife':
       // A crash that the crashed run itself recorded is reported at that event.
       if (restartAfter(entry) !== undefined) return undefined
@@ -67,12 +69,12 @@ function causeOf(timeline: Timeline, entry: Entry): Cause | undefined {
   }
 }
 
-/** Returns the restart that reports the same crash. The new engine records it before it reads the journal of the old one. */
+/** Returns the restart or upgrade that reports the same end. The new engine records it before it reads the journal of the old one. */
 function restartAfter({ at, node }: Entry): Entry | undefined {
-  return node.entries.find(
-    (other) =>
-      isKind(other, 'engineRestarted') && other.event.routers.length > 0 && Math.abs(other.at - at) <= RESTART_MS,
-  )
+  return node.entries.find((other) => {
+    if (!isKind(other, 'engineRestarted') && !isKind(other, 'engineUpgraded')) return false
+    return other.event.routers.length > 0 && Math.abs(other.at - at) <= RESTART_MS
+  })
 }
 
 function ofChangedFault(entry: Entry): Cause | undefined {

@@ -9,6 +9,7 @@ export const CAUSES = [
   'yielded',
   'engineDied',
   'engineRestarted',
+  'engineUpgraded',
   'engineAway',
   'nodeDied',
   'died',
@@ -66,6 +67,7 @@ export const PREVENTION: Readonly<Record<Cause, string | undefined>> = {
     'find what ended the engine: the log has its exit status or signal, the kernel log an OOM kill. Usual causes: a memory limit below 110 MB, a debugger, `kill -9`. SIGTERM loses nothing.',
   engineRestarted:
     'find what ended the engine: the log has its exit status or signal, the kernel log an OOM kill. A second crash within a minute moves the addresses.',
+  engineUpgraded: 'nothing is wrong: an operator asked for it.',
   engineAway:
     'give the engine CPU time: --realtime, no CPU limit on its container, no snapshots or live migration of the node; or use a longer interval. `holdfast doctor` measures how late this machine wakes.',
   nodeDied:

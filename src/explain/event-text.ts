@@ -16,6 +16,10 @@ export function eventText(event: JournalEvent, nameOf: NameOf): string {
       return `holdfast ${event.version} starts (pid ${event.pid})`
     case 'engineRestarted':
       return `engine crashed and was restarted by its guardian within ${time(event.tookMs)}${event.routers.length === 0 ? '' : `; ${event.routers.join(', ')} kept the addresses`}`
+    case 'upgradeOrdered':
+      return 'hands over to another engine, as an operator asked'
+    case 'engineUpgraded':
+      return `version ${event.to} replaced version ${event.from} within ${time(event.tookMs)}${event.routers.length === 0 ? '' : `; ${event.routers.join(', ')} kept the addresses`}`
     case 'earlierLife':
       return event.ended === 'cleanly'
         ? 'previous run ended cleanly'

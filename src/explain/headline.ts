@@ -206,6 +206,10 @@ const WHY: Readonly<Record<Cause, (moved: Moved) => string>> = {
     event?.kind === 'engineRestarted'
       ? `the engine of ${at} crashed and was restarted by its guardian after ${event.tookMs} ms; the addresses stayed`
       : `the engine of ${at} crashed and was restarted by its guardian`,
+  engineUpgraded: ({ from, at = from, event }) =>
+    event?.kind === 'engineUpgraded'
+      ? `version ${event.to} replaced version ${event.from} on ${at} within ${event.tookMs} ms; the addresses stayed`
+      : `another version replaced the one on ${at}`,
   guardianLost: ({ from }) => `${from} lost its guardian and stopped`,
   duplicateHolder: ({ from }) => `another host had the address of ${from} as well`,
   foreignChange: ({ from }) => `another program kept removing the address on ${from}`,

@@ -44,6 +44,11 @@ export const GUARDIAN_EVENTS = logEvents<string>()({
     means: 'The engine crashed and the guardian started it again; the addresses stay (`onCrash: restart`)',
     act: 'find out why the engine ended (lines before); a second crash within a minute moves the addresses',
   },
+  engineReplaced: {
+    level: 'info',
+    fields: ['restarts', 'ms'],
+    means: 'The engine ordered its replacement (`holdfast upgrade`), and the guardian started the next one',
+  },
   engineSilent: {
     level: 'warn',
     fields: ['silentMs'],

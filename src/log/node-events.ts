@@ -67,8 +67,13 @@ export const NODE_EVENTS = logEvents<LogField>()({
   engineNotAdopted: {
     level: 'warn',
     fields: ['reason'],
-    means: 'The engine was started again after a crash, and cannot continue with its addresses',
+    means: 'The engine was started again after a crash or by an upgrade, and cannot continue with its addresses',
     act: 'run `holdfast reload` after each edit of the configuration file',
+  },
+  engineUpgraded: {
+    level: 'info',
+    fields: ['from', 'to', 'routers', 'silent'],
+    means: 'This engine has replaced another one (`holdfast upgrade`); `routers` have kept their addresses',
   },
   guardianBlocked: {
     level: 'warn',
@@ -248,6 +253,17 @@ export const NODE_EVENTS = logEvents<LogField>()({
     level: 'info',
     fields: ['trigger'],
     means: 'The daemon stops, because of a signal or a command',
+  },
+  upgradeOrdered: {
+    level: 'info',
+    fields: [],
+    means: 'The dry run of the next engine passed (`holdfast upgrade`); the guardian replaces this engine now',
+  },
+  upgradeRefused: {
+    level: 'warn',
+    fields: ['fault', 'reason'],
+    means: 'This engine was not replaced, and goes on. `refused`: the new program failed its dry run',
+    act: 'correct what `reason` names, or restart the service',
   },
   vrrpBeside: {
     level: 'warn',

@@ -12,7 +12,7 @@
 
 #include "../now.h"
 
-/* Longest time without an engine. It is shorter than the lifetime of an address, which the executor renews meanwhile. */
+/* Longest time without an engine after a crash. It is shorter than the lifetime of an address, which the executor renews meanwhile. */
 #define ADOPTION_TIME (2 * NS_PER_S)
 
 /* The executor thread's side. */

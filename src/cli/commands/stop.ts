@@ -1,4 +1,4 @@
-/** `holdfast stop`: options. */
+/** `holdfast stop` and `holdfast upgrade`: options. */
 import { type Register, socketOption } from '../command.ts'
 
 export const registerStop: Register = (program, end) => {
@@ -9,5 +9,18 @@ export const registerStop: Register = (program, end) => {
     .action(async ({ socket }: { socket: string }) => {
       const { stopCommand } = await import('../stop.ts')
       end(await stopCommand(socket))
+    })
+}
+
+export const registerUpgrade: Register = (program, end) => {
+  program
+    .command('upgrade')
+    .description(
+      'replace the running engine by the program on the disk, without a move of its addresses (lease: on); tries the program first',
+    )
+    .addOption(socketOption())
+    .action(async ({ socket }: { socket: string }) => {
+      const { upgradeCommand } = await import('../upgrade.ts')
+      end(await upgradeCommand(socket))
     })
 }

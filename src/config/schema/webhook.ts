@@ -14,6 +14,8 @@ const HOUR = 3_600_000
 export const EVENT_KINDS = [
   'started',
   'engineRestarted',
+  'upgradeOrdered',
+  'engineUpgraded',
   'earlierLife',
   'stopOrdered',
   'stopped',
@@ -48,6 +50,7 @@ export const EVENT_KINDS = [
 const DEFAULT_EVENTS = [
   'started',
   'engineRestarted',
+  'engineUpgraded',
   'earlierLife',
   'stopped',
   'guardianLost',

@@ -1,7 +1,7 @@
 /**
- * Adopts the routers of an engine that crashed (docs/adr/0088). The guardian's clock still advertises for them, and the
+ * Adopts the routers of an engine that crashed (docs/adr/0088) or was replaced (docs/adr/0096). The guardian's clock still advertises for them, and the
  * kernel has their addresses. This file decides which routers are adopted: those for which nothing has changed since.
- * The others start as always, and the guardian executes the cleanup plans that the crashed engine made for them.
+ * The others start as always, and the guardian executes the cleanup plans that the other engine made for them.
  */
 import type { Config } from '../../config/config.ts'
 import { heldAddresses } from '../../config/schema/virtual-address.ts'
@@ -22,6 +22,8 @@ export type AdoptionContext = {
   readonly port: RestartPort | undefined
   readonly config: Config
   readonly identity: string | undefined
+  /** Version of holdfast. */
+  readonly version: string
   readonly view: Pick<NetworkView, 'linkNamed'>
   readonly recorder: Pick<Recorder, 'log' | 'chronicle'>
 }
@@ -75,7 +77,7 @@ export class Adoption {
     return this.#addressesOf((name) => this.#candidates.has(name) && !adopted.includes(name))
   }
 
-  /** Results of the health checks at the crash. */
+  /** Results of the health checks at the end of the engine before. */
   get checks(): readonly Formerly[] {
     const checks = this.#record?.checks ?? []
     return checks.map(({ since, weight, ...check }) => ({ ...check, since: millis(since), weight }))
@@ -99,28 +101,37 @@ export class Adoption {
     if (inherited === undefined) return
     const { port, recorder } = this.#context
     port?.settled()
-    const { restarts, signal } = inherited
+    const { isUpgrade, restarts, signal } = inherited
     const ms = Math.round(now - inherited.crashedAt)
+    if (isUpgrade) return this.#reportUpgrade(routers, ms)
     const cause = signal === undefined ? 'exited' : `was killed by signal ${signal}`
-    const kept = routers.length === 0 ? 'no address was kept' : `kept the addresses of ${routers.join(', ')}`
-    recorder.log(LOG.engineAdopted, `The engine ${cause} and was started again ${ms} ms ago: ${kept}`, {
+    recorder.log(LOG.engineAdopted, `The engine ${cause} and was started again ${ms} ms ago: ${keptText(routers)}`, {
       ...{ routers: [...routers], silent: ms, restarts },
       ...(signal !== undefined && { signal }),
     })
     recorder.chronicle.record({ kind: 'engineRestarted', routers: [...routers], tookMs: ms, restarts })
   }
 
+  #reportUpgrade(routers: readonly string[], ms: number): void {
+    const { recorder, version } = this.#context
+    const { version: from = 'unknown' } = this.#record ?? {}
+    const text = `Version ${from} was replaced by version ${version} ${ms} ms ago: ${keptText(routers)}`
+    recorder.log(LOG.engineUpgraded, text, { from, to: version, routers: [...routers], silent: ms })
+    recorder.chronicle.record({ kind: 'engineUpgraded', routers: [...routers], tookMs: ms, from, to: version })
+  }
+
   #read(): RestartRecord | undefined {
     const { config, identity, recorder } = this.#context
     const inherited = this.#inherited
-    if (inherited === undefined || config.onCrash !== 'restart' || config.lease !== 'on') return undefined
+    if (inherited === undefined || config.lease !== 'on') return undefined
+    if (!inherited.isUpgrade && config.onCrash !== 'restart') return undefined
     const record = readRecord(inherited.text)
     if (record !== undefined && record.identity === identity) return record
     const why =
       record === undefined
         ? 'its record cannot be read'
         : 'the configuration file has changed since it was loaded, and its present content is in force now'
-    recorder.log(LOG.engineNotAdopted, `The addresses of the crashed engine are released: ${why}`, { reason: why })
+    recorder.log(LOG.engineNotAdopted, `The addresses of the engine before are released: ${why}`, { reason: why })
     return undefined
   }
 
@@ -150,8 +161,11 @@ export class Adoption {
   #adopt(group: Membership<Router>, now: Millis): void {
     const steps = group.members.map((member) => {
       const since = millis(this.#candidates.get(member.name)?.since ?? now)
-      return member.adopt(since, now)
+      return member.adopt(since, now, this.#inherited?.isUpgrade === true ? 'engineUpgraded' : 'engineRestarted')
     })
     applySteps(group, steps, now)
   }
 }
+
+const keptText = (routers: readonly string[]): string =>
+  routers.length === 0 ? 'no address was kept' : `kept the addresses of ${routers.join(', ')}`

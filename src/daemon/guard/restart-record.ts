@@ -1,7 +1,10 @@
 /**
- * The record with which the next engine adopts the addresses of a crashed one (docs/adr/0088), and its text. This file
+ * The record with which the next engine adopts the addresses of the one before (docs/adr/0088), and its text. This file
  * decides only the format. A text of another form is no record: an engine of another version wrote it.
  */
+
+/** Number of the form of the text. It changes if an engine with the old number would misunderstand the new text. */
+const FORMAT = 1
 
 /** An Active that leaves its advertisements to the guardian's clock. */
 export type RouterRecord = {
@@ -30,7 +33,9 @@ export type CheckRecord = {
 }
 
 export type RestartRecord = {
-  /** Version of holdfast, and file and hash of the configuration in force. */
+  /** Version of the engine that wrote the record. */
+  readonly version: string
+  /** File and hash of the configuration in force. */
   readonly identity: string
   readonly routers: readonly RouterRecord[]
   readonly checks: readonly CheckRecord[]
@@ -45,7 +50,10 @@ const ROUTER: Form = {
 }
 const CHECK: Form = { check: 'string', result: 'string', since: 'number', weight: 'optional number' }
 
-export const writeRecord = (record: RestartRecord): string => JSON.stringify(record)
+/** Returns the text by which a new process recognizes that it would read the same configuration. */
+export const identityText = (file: string, hash: string): string => `${hash} ${file}`
+
+export const writeRecord = (record: RestartRecord): string => JSON.stringify({ format: FORMAT, ...record })
 
 /** Returns `undefined` if the text is no record. */
 export function readRecord(text: string): RestartRecord | undefined {
@@ -58,7 +66,8 @@ export function readRecord(text: string): RestartRecord | undefined {
 }
 
 function isRecord(value: unknown): value is RestartRecord {
-  if (!isObject(value) || typeof value.identity !== 'string') return false
+  if (!isObject(value) || value.format !== FORMAT) return false
+  if (typeof value.identity !== 'string' || typeof value.version !== 'string') return false
   const { checks, routers } = value
   return isListOf(routers, ROUTER) && isListOf(checks, CHECK) && checks.every(({ result }) => isResult(result))
 }

@@ -56,7 +56,7 @@ export type RouterContext = {
   readonly guardian: GuardianPort
   /** Number of the router's slot in the memory shared with the guardian's clock. */
   readonly slot: number
-  /** True if the router may be adopted from an engine that crashed (docs/adr/0088). */
+  /** True if the router may be adopted from the engine before (docs/adr/0088). */
   readonly awaitsAdoption: boolean
   readonly recorder: Recorder
   readonly takeovers: TakeoverTimes
@@ -287,15 +287,15 @@ export class Router {
   }
 
   /**
-   * Returns the step with which the router continues as the Active that it was in an engine that crashed
-   * (docs/adr/0088). The guardian's clock has advertised for it all the time.
+   * Returns the step with which the router continues as the Active that it was in the engine before (docs/adr/0088). The
+   * guardian's clock has advertised for it all the time.
    */
-  adopt(since: Millis, now: Millis): GroupStep {
+  adopt(since: Millis, now: Millis, reason: 'engineRestarted' | 'engineUpgraded'): GroupStep {
     const { advertisementInterval: interval } = this.#parameters
     const sentAt = this.clock.adopt(interval, now)
     this.#awaitsAdoption = false
     this.advertiser.adopt(this.#parameters)
-    this.history.adopt(since, now)
+    this.history.adopt(since, now, reason)
     this.duplicates.begin(now)
     const state = plainActive(since, plus(sentAt, centisToMillis(interval)))
     return { state, effects: ADOPTED }

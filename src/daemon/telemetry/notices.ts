@@ -145,6 +145,11 @@ export class Notices {
     return this.#finished
   }
 
+  /** True while a notification's programs have not ended. */
+  get isPending(): boolean {
+    return this.#pending.size > 0
+  }
+
   snapshot(): readonly NoticeSnapshot[] {
     return this.#accounts.snapshot()
   }

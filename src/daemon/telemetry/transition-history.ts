@@ -56,9 +56,9 @@ export class TransitionHistory {
     this.since = { at: now, epoch: Date.now(), reason: 'startup' }
   }
 
-  /** Continues a state that the router had before a crash of the engine. */
-  adopt(since: Millis, now: Millis): void {
-    this.since = { at: since, epoch: Date.now() - (now - since), reason: 'engineRestarted' }
+  /** Continues a state that the router had in the engine before. */
+  adopt(since: Millis, now: Millis, reason: string): void {
+    this.since = { at: since, epoch: Date.now() - (now - since), reason }
   }
 
   /** Time at which the suppressed transition will be logged. */

@@ -17,6 +17,9 @@ const RETRY_MS = 20
  * lost.
  */
 const UNSENT_LIMIT = 16
+/** Limit of a message of the guardian in octets, and the kind of those without content. */
+const LARGEST_ANSWER = 4_096
+const WAKE_UP = 0
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined)
 const isFull = (error: unknown): boolean => ['EAGAIN', 'ENOBUFS'].includes(String(codeOf(error)))
@@ -48,6 +51,7 @@ export class GuardianChannel {
    */
   readonly #refused = new Set<number>()
   readonly #unsent: Uint8Array[] = []
+  #onAnswer: (answer: Uint8Array) => void = () => {}
   #retry: NodeJS.Timeout | undefined
   /** Watches the channel to the guardian. From listen() on, this object owns the descriptor and closes it. */
   #end: InstanceType<NativeAddon['ChannelEnd']> | undefined
@@ -115,11 +119,19 @@ export class GuardianChannel {
     }
   }
 
-  /** Reads all that the guardian has sent: a wake-up without content, the end of the channel, or nothing (EAGAIN). */
+  /** Sets the function for messages of the guardian that are no mere wake-up. */
+  onAnswer(listener: (answer: Uint8Array) => void): void {
+    this.#onAnswer = listener
+  }
+
+  /** Reads a message of the guardian: a wake-up without content, an answer, the end of the channel, or nothing (EAGAIN). */
   readCalls(): void {
     if (this.#fd === undefined) return
     try {
-      if (readSync(this.#fd, new Uint8Array(1)) === 0) this.handleEnd()
+      const message = new Uint8Array(LARGEST_ANSWER)
+      const size = readSync(this.#fd, message)
+      if (size === 0) this.handleEnd()
+      else if (message[0] !== WAKE_UP) this.#onAnswer(message.subarray(0, size))
     } catch (error) {
       if (codeOf(error) !== 'EAGAIN') this.handleEnd()
     }

@@ -1,10 +1,10 @@
 /**
  * The restart of a crashed engine as the engine uses it (docs/adr/0088): the record that the guardian keeps for the next
  * engine, and the record of the engine before. This file decides the form of the messages (native/guardian/message.h,
- * kinds 13 and 14). It does not know what a record contains.
+ * kinds 13 to 16, and the answers). It does not know what a record contains.
  */
 import { closeSync, readFileSync } from 'node:fs'
-import type { ClockClaim, Inheritance, RestartPort } from '../../daemon/ports.ts'
+import type { ClockClaim, DryRun, Inheritance, RestartOrder, RestartPort } from '../../daemon/ports.ts'
 import { millis } from '../../wire/units.ts'
 import { type GuardianWords, SLOT, SLOT_SIZE, WORD } from '../native.ts'
 import type { GuardianChannel } from './guardian-channel.ts'
@@ -12,21 +12,35 @@ import type { GuardianChannel } from './guardian-channel.ts'
 const FORMAT = 1
 const SNAPSHOT = 13
 const SETTLED = 14
+const REHEARSE = 15
+const HAND_OVER = 16
+/** Kinds of the guardian's answers. */
+const REHEARSED = 1
+const KEPT = 2
+/** Milliseconds for which the engine waits for its end, or for the reason why the guardian keeps it. */
+const HAND_OVER_LIMIT = 500
+/** Milliseconds for a dry run. The guardian ends the program after 15 s. */
+const REHEARSAL_LIMIT = 20_000
 const HEADER = 12
 const CLAIM = 8
 /** Messages wait in the channel under these keys, behind those of units and slots. */
 const SNAPSHOT_KEY = 0x20000
 const SETTLED_KEY = 0x20001
+const REHEARSE_KEY = 0x20002
+const HAND_OVER_KEY = 0x20003
 const GENERATION_BIT = 8
 const SIGNAL_MASK = 0x7f
 
-/** Returns a message of kind 13. Without a record, the guardian does not start the engine again. */
-export function snapshotMessage(record: Parameters<RestartPort['keep']>[0]): Uint8Array {
+/**
+ * Returns a message of kind 13, or of another kind with the same form. Without a record, the guardian does not start the
+ * engine again.
+ */
+export function snapshotMessage(record: RestartOrder | undefined, kind = SNAPSHOT): Uint8Array {
   const { claims, text } = record ?? { claims: [], text: '' }
   const encoded = new TextEncoder().encode(text)
   const message = new Uint8Array(HEADER + claims.length * CLAIM + encoded.length)
   const out = new DataView(message.buffer)
-  message.set([FORMAT, SNAPSHOT])
+  message.set([FORMAT, kind])
   out.setUint32(4, claims.length, true)
   for (const [i, { generation, slot }] of claims.entries()) {
     out.setUint32(HEADER + i * CLAIM, slot, true)
@@ -43,8 +57,8 @@ const settledMessage = (): Uint8Array => {
 }
 
 /**
- * Reads what the crashed engine has left, from the descriptor of HOLDFAST_GUARDIAN_SNAPSHOT, and closes it. Returns
- * `undefined` if this engine follows no crash.
+ * Reads what the engine before has left, from the descriptor of HOLDFAST_GUARDIAN_SNAPSHOT, and closes it. Returns
+ * `undefined` if this engine follows no other.
  */
 export function readInheritance(descriptor: string | undefined): Inheritance | undefined {
   if (descriptor === undefined || !/^\d+$/.test(descriptor)) return undefined
@@ -59,13 +73,18 @@ export function readInheritance(descriptor: string | undefined): Inheritance | u
   }
 }
 
-/** The guardian writes the first line: number of restarts, time of the crash in ms, wait status (waitpid(2)). */
+/**
+ * The line that the guardian writes: number of restarts, time of the end in ms, wait status (waitpid(2)), and 1 after an
+ * order of the engine.
+ */
+const FIRST_LINE = /^(\d+) ([\d.]+) (\d+)(?: (\d+))?\n(.*)$/s
+
 function inheritanceOf(content: string): Inheritance | undefined {
-  const [, restarts, crashedAt, status, text] = /^(\d+) ([\d.]+) (\d+)\n(.*)$/s.exec(content) ?? []
+  const [, restarts, crashedAt, status, isOrdered, text] = FIRST_LINE.exec(content) ?? []
   if (restarts === undefined || crashedAt === undefined || text === undefined) return undefined
   const signal = Number(status) & SIGNAL_MASK
   return {
-    ...{ text, restarts: Number(restarts), crashedAt: millis(Number(crashedAt)) },
+    ...{ text, restarts: Number(restarts), crashedAt: millis(Number(crashedAt)), isUpgrade: isOrdered === '1' },
     signal: signal === 0 ? undefined : signal,
   }
 }
@@ -75,12 +94,16 @@ export class GuardianRestart implements RestartPort {
   readonly #words: GuardianWords
   readonly #channel: GuardianChannel
   #isKept = false
+  #onRehearsed: ((result: DryRun) => void) | undefined
+  /** Reason why the guardian has not replaced this engine; `undefined` before its answer. */
+  #keptBecause: string | undefined
   readonly #numbers = new Float64Array(SLOT_SIZE)
 
   constructor(words: GuardianWords, channel: GuardianChannel, inherited: Inheritance | undefined) {
     this.#words = words
     this.#channel = channel
     this.inherited = inherited
+    channel.onAnswer((answer) => this.#hear(answer))
   }
 
   claim(slot: number): ClockClaim | undefined {
@@ -107,9 +130,41 @@ export class GuardianRestart implements RestartPort {
     return this.#isKept
   }
 
-  keep(record: Parameters<RestartPort['keep']>[0]): void {
+  keep(record: RestartOrder | undefined): void {
     this.#isKept = record !== undefined
     this.#channel.post(SNAPSHOT_KEY, snapshotMessage(record))
+  }
+
+  rehearse(record: RestartOrder): Promise<DryRun> {
+    return new Promise((resolve) => {
+      const unanswered = { status: 1, output: 'the guardian does not answer' }
+      const late = setTimeout(() => this.#onRehearsed?.(unanswered), REHEARSAL_LIMIT)
+      this.#onRehearsed = (result) => {
+        this.#onRehearsed = undefined
+        clearTimeout(late)
+        resolve(result)
+      }
+      this.#channel.post(REHEARSE_KEY, snapshotMessage(record, REHEARSE))
+    })
+  }
+
+  handOver(record: RestartOrder): string {
+    this.#keptBecause = undefined
+    this.#channel.post(HAND_OVER_KEY, snapshotMessage(record, HAND_OVER))
+    const nothing = new Int32Array(new SharedArrayBuffer(4))
+    for (const until = performance.now() + HAND_OVER_LIMIT; performance.now() < until; ) {
+      Atomics.wait(nothing, 0, 0, 1)
+      this.#channel.readCalls()
+      if (this.#keptBecause !== undefined) return this.#keptBecause
+    }
+    return 'the guardian does not answer'
+  }
+
+  #hear(answer: Uint8Array): void {
+    const [kind, status = 0] = answer
+    const text = new TextDecoder().decode(answer.subarray(2))
+    if (kind === REHEARSED) this.#onRehearsed?.({ status, output: text })
+    if (kind === KEPT) this.#keptBecause = text
   }
 
   settled(): void {

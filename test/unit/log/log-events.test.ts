@@ -115,7 +115,7 @@ describe('events of the guardian', () => {
   test('are in the C sources with the levels of the table, and no line has another event', () => {
     const calls = guardian.reduce((sum, { text }) => sum + text.split(/\bbegin_line\(|\blog_message\(/).length - 1, 0)
     expect(lines.length, 'calls that log').toBe(calls)
-    const levels = { LOG_WARN: 'warn', LOG_ERROR: 'error' } as Readonly<Record<string, string>>
+    const levels = { LOG_INFO: 'info', LOG_WARN: 'warn', LOG_ERROR: 'error' } as Readonly<Record<string, string>>
     const wanted = Object.values<LogEvent>(GUARDIAN_EVENTS).map(({ code, level, or }) => [code, [level, or]] as const)
     const found = new Map<string, Set<string>>()
     for (const { event, level } of lines) {

@@ -1,0 +1,81 @@
+/**
+ * `holdfast upgrade` in the running engine (docs/adr/0096): lets the guardian try the program on the disk, finishes what
+ * must not be lost, and orders its replacement. This file decides the order of these steps, and how long the engine waits
+ * for rest. Until the last step nothing has changed, so each refusal leaves the engine as it was.
+ */
+import { messageOf } from '../base/message-of.ts'
+import { LOG } from '../log/log.ts'
+import type { EngineProcess } from './compose.ts'
+
+/** Milliseconds to wait until every router is at rest and no program of a notification runs. */
+const LONGEST_WAIT = 5_000
+const LOOK_AGAIN = 20
+/** Milliseconds for events that wait for the webhook. */
+const LAST_EVENTS = 2_000
+
+/**
+ * Reason why the engine was not replaced. `impossible`: this engine cannot be replaced without a move of its addresses.
+ * `refused`: the dry run of the program failed.
+ */
+export type UpgradeRefusal = { readonly fault: 'impossible' | 'refused'; readonly reason: string }
+
+/** Exit status of a dry run whose program needs another guardian. */
+export const NEEDS_OTHER_GUARDIAN = 75
+
+export type UpgradeParts = Pick<EngineProcess, 'daemon' | 'guardian' | 'journal' | 'recorder' | 'tapes' | 'webhook'>
+
+export class Upgrade {
+  readonly #parts: UpgradeParts
+  #isRunning = false
+
+  constructor(parts: UpgradeParts) {
+    this.#parts = parts
+  }
+
+  /** Replaces this engine. Resolves only if it is not replaced. */
+  async run(): Promise<UpgradeRefusal> {
+    if (this.#isRunning) return { fault: 'impossible', reason: 'another upgrade runs already' }
+    this.#isRunning = true
+    try {
+      const refusal = await this.#replace()
+      this.#parts.recorder.log(LOG.upgradeRefused, `Upgrade refused: ${refusal.reason}`, refusal)
+      return refusal
+    } catch (error) {
+      return { fault: 'impossible', reason: messageOf(error) }
+    } finally {
+      this.#isRunning = false
+    }
+  }
+
+  async #replace(): Promise<UpgradeRefusal> {
+    const { daemon, guardian, journal, recorder, tapes, webhook } = this.#parts
+    const begun = await this.#atRest()
+    const port = guardian.restart
+    if ('reason' in begun || port === undefined) return { fault: 'impossible', reason: reasonOf(begun) }
+    const { output, status } = await port.rehearse(begun)
+    if (status === NEEDS_OTHER_GUARDIAN) return { fault: 'impossible', reason: output.trim() }
+    if (status !== 0) return { fault: 'refused', reason: `dry run ended with status ${status}\n${output.trim()}` }
+    recorder.log(LOG.upgradeOrdered, 'The dry run of the next engine passed; this engine is replaced')
+    recorder.chronicle.record({ kind: 'upgradeOrdered' })
+    await webhook.finish(LAST_EVENTS)
+    await journal.flush()
+    const record = await this.#atRest()
+    if ('reason' in record) return { fault: 'impossible', reason: record.reason }
+    tapes.writeNow()
+    const reason = port.handOver(record)
+    daemon.endUpgrade()
+    return { fault: 'impossible', reason }
+  }
+
+  /** Resolves with the record for the next engine, or with the reason why there is none. */
+  async #atRest(): Promise<ReturnType<UpgradeParts['daemon']['forUpgrade']>> {
+    for (const until = performance.now() + LONGEST_WAIT; ; ) {
+      const found = this.#parts.daemon.forUpgrade()
+      if (!('reason' in found) || !found.isPassing || performance.now() > until) return found
+      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN))
+    }
+  }
+}
+
+const reasonOf = (begun: object): string =>
+  'reason' in begun && typeof begun.reason === 'string' ? begun.reason : 'the guardian has no clock'
