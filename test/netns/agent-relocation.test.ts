@@ -44,7 +44,7 @@ class RelocatedCluster {
 
   /** Builds the cluster. With `file`, `holdfast node-ip` has written the node's address to its file. */
   constructor(file: boolean, pinned: string) {
-    const flags = ['--control-plane-topology', 'SingleReplica', '--listen', '127.0.0.1:9656']
+    const flags = ['--control-plane-topology', 'SingleReplica', '--listen', '127.0.0.1:9656', '--stable-for=1s']
     this.cluster = new ClusterLab({ nodes: 1, flags })
     cluster = this.cluster
     this.node = this.cluster.node(1)

@@ -40,7 +40,7 @@ describeNetns('the bootstrap node of a cluster', () => {
   test(
     'gives the address up when its API and its Ironic are gone, and a control plane node gets the address',
     async () => {
-      cluster = new ClusterLab({ nodes: 4 })
+      cluster = new ClusterLab({ nodes: 4, flags: ['--stable-for=1s'] })
       const { lab, nodes } = cluster
       for (const { host } of nodes) startResponder(lab, host)
       const bootstrap = cluster.node(4)

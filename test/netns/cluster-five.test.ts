@@ -12,8 +12,8 @@ import { ClusterLab, INGRESS_VIP, type LabNode } from '../support/cluster-lab.ts
 import { NODES } from '../support/kube-api/node-object.ts'
 import { describeNetns } from '../support/require.ts'
 
-/** Time in ms for which the API is away. After this time, an agent asks again within 16 s. After a minute, within 30 s. */
-const API_AWAY = Number(process.env.HOLDFAST_API_AWAY_MS ?? 15_000)
+/** Time in ms for which the API is away. After this time, an agent asks again within 8 s. After a minute, within 30 s. */
+const API_AWAY = Number(process.env.HOLDFAST_API_AWAY_MS ?? 7_000)
 const WITHIN = 45_000
 const LONGEST = 240_000 + API_AWAY
 /**
@@ -117,7 +117,7 @@ describeNetns('five nodes and their API', () => {
   test(
     'when nodes come, go and move, watches break and the API dies, all peers become right and each VIP always has one holder',
     async () => {
-      const made = new ClusterLab({ nodes: 5 })
+      const made = new ClusterLab({ nodes: 5, flags: ['--stable-for=1s'] })
       cluster = made
       const { api, lab, nodes } = made
       const members = new Membership(made)
