@@ -16,12 +16,12 @@ import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
 
-const INTERVAL = 1_000
+const INTERVAL = 500
 const WITHIN = 20_000
 const KEEP = process.env.HOLDFAST_KEEP_RECORDINGS
 
 /** Removes times, which each journal has to the microsecond, and answers of checked services, which a recording does not have. */
-const withoutDetail = (words: string) => words.replace(/, (\w+) \([^)]*\);/, ', $1;')
+const withoutDetail = (words: string) => words.replace(/, ([\w ]+) \([^)]*\);/, ', $1;')
 const toldIn = ({ incidents }: Story) =>
   incidents.map(({ again, cause, headline, routers, steps }) => ({
     ...{ again, cause, headline: withoutDetail(headline), routers },
