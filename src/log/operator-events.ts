@@ -26,6 +26,12 @@ export const OPERATOR_EVENTS = logEvents<string>()({
     means: 'The API refused or failed a write of the operator, which is repeated',
     act: 'see the message; `403` means that a right of deploy/operator is missing',
   },
+  operatorPhase: {
+    level: 'info',
+    fields: ['phase'],
+    means: 'The switch of the load balancer of the API entered another phase',
+    act: 'see docs/operator.md, if the phase waits for nodes',
+  },
   operatorStarted: {
     level: 'info',
     fields: ['namespace', 'version'],

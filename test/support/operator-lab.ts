@@ -66,7 +66,13 @@ export class OperatorLab {
     })
     this.term = new OperatorDuty({
       ...{ client, api: new StatusApi(sendBy(client)), self: 'operator-1', account: this.account },
-      ...{ namespace: 'openshift-cluster-hosted-net-services', version: '4.99.0', everyMs: 200 },
+      ...{
+        namespace: 'openshift-cluster-hosted-net-services',
+        version: '4.99.0',
+        everyMs: 200,
+        graceMs: 1_000,
+        askEveryMs: 50,
+      },
       probe: { port: this.api.port, everyMs: 50, withinMs: 1_000, failures: 3, scheme: 'http' },
       log: ({ code, level }, message) => this.log.push(`${level} ${code}: ${message}`),
       ...change,

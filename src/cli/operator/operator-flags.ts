@@ -25,6 +25,11 @@ const FLAGS: readonly AgentFlag[] = [
     says: "version in ClusterOperator (default: RELEASE_VERSION, otherwise holdfast's version)",
   },
   { long: 'api-port', value: 'wanted', says: 'port of the API behind its VIPs (default: 6443)' },
+  {
+    long: 'grace-period',
+    value: 'wanted',
+    says: 'time for which clients may use the old address of a load balancer (default: 5m)',
+  },
   { long: 'listen', value: 'wanted', says: 'ADDRESS:PORT for /metrics and /healthz (default: none)' },
   {
     long: 'log-format',
@@ -34,6 +39,9 @@ const FLAGS: readonly AgentFlag[] = [
   { long: 'json', says: 'same as --log-format=json' },
   { short: 'h', long: 'help', says: 'print this help' },
 ]
+
+/** Default grace period in milliseconds: longer than a DNS client keeps `api-int`, whose records live for 60 s. */
+const GRACE = 300_000
 
 /** Returns what to do. `hostname`: name of this machine or pod. */
 export function operatorOrder(argv: readonly string[], environment: AgentEnvironment, hostname: string): OperatorOrder {
@@ -49,6 +57,7 @@ export function operatorOrder(argv: readonly string[], environment: AgentEnviron
     namespace: namespaceIn(values, environment),
     version: values.last('release-version') || environment.RELEASE_VERSION || VERSION,
     apiPort: values.whole('api-port', 1, 65_535) ?? 6443,
+    graceMs: values.duration('grace-period') ?? GRACE,
     name: hostname,
     listen: values.listen(),
     logFormat: values.logFormat(),

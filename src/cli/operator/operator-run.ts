@@ -3,11 +3,13 @@
  * signal ends the process after the Lease is given back. No VIP depends on this process.
  */
 import { randomBytes } from 'node:crypto'
+import type { RequestOptions } from 'node:https'
 import { EXIT } from '../../app/exit-code.ts'
+import { defined } from '../../base/defined.ts'
 import type { OperatorSettings } from '../../cluster/decisions/operator/operator-settings.ts'
 import { clusterAccess } from '../../cluster/runtime/api/cluster-access.ts'
 import { type ClusterAccess, ClusterClient } from '../../cluster/runtime/api/cluster-client.ts'
-import { PROBE } from '../../cluster/runtime/api/vip-probe.ts'
+import { askReadyz, PROBE } from '../../cluster/runtime/api/vip-probe.ts'
 import { serveMetrics } from '../../cluster/runtime/metrics-server.ts'
 import { LEASE_NAME, LeaderLease } from '../../cluster/runtime/operator/leader-lease.ts'
 import { OperatorAccount } from '../../cluster/runtime/operator/operator-account.ts'
@@ -15,6 +17,7 @@ import { OperatorDuty } from '../../cluster/runtime/operator/operator-term.ts'
 import { WriteCounters } from '../../cluster/runtime/operator/write-counters.ts'
 import { StatusApi, sendBy, type Written } from '../../cluster/runtime/status/status-api.ts'
 import { AGENT_LOG, type AgentLogging } from '../../log/agent-events.ts'
+import type { Address } from '../../wire/address.ts'
 import { openAgentLog } from '../agent/agent-log.ts'
 import type { CommandResult } from '../command.ts'
 
@@ -37,7 +40,7 @@ export async function operatorRun(settings: OperatorSettings): Promise<CommandRe
 }
 
 async function serve(settings: OperatorSettings, log: AgentLogging, signal: AbortSignal): Promise<number> {
-  const { apiPort, kubeconfig, listen, name, namespace, version } = settings
+  const { apiPort, graceMs, kubeconfig, listen, name, namespace, version } = settings
   const account = new OperatorAccount()
   const metrics = listen && (await serveMetrics(listen, account))
   if (metrics instanceof Error) {
@@ -58,7 +61,8 @@ async function serve(settings: OperatorSettings, log: AgentLogging, signal: Abor
         const api = new StatusApi(sendBy(client))
         term = new OperatorDuty({
           ...{ account, api, client, log, self, namespace, version },
-          probe: { ...PROBE, port: apiPort },
+          ...{ graceMs, probe: { ...PROBE, port: apiPort } },
+          askExternal: (address, name) => askByCluster(access, address, { name, port: apiPort }),
         })
         return
       }
@@ -77,6 +81,21 @@ async function serve(settings: OperatorSettings, log: AgentLogging, signal: Abor
 /** Returns a write of the Lease that found no namespace as a refused write, which is logged. */
 const asFailure = (written: Written): Written =>
   written.kind === 'missing' ? { kind: 'refused', why: 'the namespace of the Lease does not exist' } : written
+
+/**
+ * Asks kube-api at an external address. Its certificate must be of this cluster, because another cluster's kube-api answers
+ * readyz as well. No token is sent.
+ */
+async function askByCluster(
+  access: ClusterAccess,
+  address: Address,
+  { name, port }: { readonly name: string | undefined; readonly port: number },
+): Promise<string | undefined> {
+  const [endpoint] = await access()
+  const { ca }: RequestOptions = endpoint?.options ?? {}
+  const trust = ca === undefined || name === undefined ? undefined : { ca, servername: name }
+  return askReadyz(address, { ...PROBE, port, ...defined({ trust }) })
+}
 
 /** Returns the access with the operator's own name in its requests, which the API server's log and flow control show. */
 const named =

@@ -1,5 +1,8 @@
 /** The operator's term through its own client and watches, against the stand-in of the API: what ClusterOperator shows. */
 import { expect, test } from 'vitest'
+import { ClusterClient } from '../../../src/cluster/runtime/api/cluster-client.ts'
+import type { NodeQuestions } from '../../../src/cluster/runtime/operator/node-questions.ts'
+import { StatusApi, sendBy } from '../../../src/cluster/runtime/status/status-api.ts'
 import { eventually, sleep } from '../../../src/lab/wait.ts'
 import {
   API_VIP,
@@ -189,4 +192,103 @@ test('a pod of the Machine Config Operator beside the own one is waited for, and
   await lab.says(...GOOD)
   pod('holdfast-n1', 'kni-infra-vrrp', true, 'CrashLoopBackOff')
   await lab.says('Degraded=True DeploymentCrashLooping')
+})
+
+/** Nodes whose answers a test sets: the address of api-int at all nodes, and whether HAProxy runs. */
+function answeringNodes() {
+  const nodes = { apiInt: API_VIP, haproxy: true, late: '' }
+  const questions: NodeQuestions = {
+    names: async (server) => (server === nodes.late ? 'no answer' : [nodes.apiInt]),
+    isReady: async () => nodes.haproxy,
+    isClosed: async () => !nodes.haproxy,
+  }
+  return { nodes, questions }
+}
+/** Address of an external load balancer; the answers there are a function of the test. */
+const EXTERNAL = '10.9.0.200'
+const phaseOf = (lab: OperatorLab) => (lab.object()?.status as { loadBalancer?: { phase: string } })?.loadBalancer
+const enters = (lab: OperatorLab, phase: string) =>
+  eventually(phase, () => phaseOf(lab)?.phase === phase, { sight: () => [phaseOf(lab), lab.log], ...SOON })
+
+test('a switch to an external load balancer and back waits for the nodes in each phase, over restarts of the operator', async () => {
+  const lab = await installed()
+  const { nodes, questions } = answeringNodes()
+  const askExternal = async () => undefined
+  const restart = () => lab.operate({ questions, askExternal })
+  restart()
+  lab.spec({ dns: { apiintIpAddress: EXTERNAL } })
+  await enters(lab, 'SwitchingNames')
+  expect(phaseOf(lab)).toMatchObject({ apiInt: EXTERNAL, haproxy: 'Running' })
+  await lab.says(
+    'Progressing=True LoadBalancerSwitch',
+    'Upgradeable=False LoadBalancerSwitch',
+    'Degraded=False AsExpected',
+  )
+  restart()
+  await eventually('the nodes', () => lab.condition('Progressing')?.message.endsWith('waiting for n1, n2, n3, n4'), {
+    sight: () => lab.status(),
+    ...SOON,
+  })
+  // One node is late: the phase stays.
+  Object.assign(nodes, { apiInt: EXTERNAL, late: '10.9.0.12' })
+  await eventually('one node', () => lab.condition('Progressing')?.message.endsWith('waiting for n2'), {
+    sight: () => lab.status(),
+    ...SOON,
+  })
+  nodes.late = ''
+  await enters(lab, 'StoppingHAProxy')
+  restart()
+  await sleep(500)
+  expect(phaseOf(lab)?.phase).toBe('StoppingHAProxy')
+  nodes.haproxy = false
+  await enters(lab, 'External')
+  await lab.says('Progressing=False DeployComplete')
+  expect(lab.condition('Progressing')?.message).toBe(`the load balancer of the API is at ${EXTERNAL}`)
+  // An invalid spec during a restart must not lead back.
+  lab.spec({ dns: { apiintIpAddress: 7 } })
+  restart()
+  await lab.says('Degraded=True InvalidConfiguration')
+  expect(phaseOf(lab)?.phase).toBe('External')
+  lab.spec({ dns: { apiintIpAddress: API_VIP } })
+  await enters(lab, 'StartingHAProxy')
+  expect(phaseOf(lab)).toMatchObject({ apiInt: EXTERNAL, haproxy: 'Running' })
+  restart()
+  nodes.haproxy = true
+  await enters(lab, 'ReturningNames')
+  nodes.apiInt = API_VIP
+  await enters(lab, 'SelfHosted')
+  await lab.says(...GOOD)
+  expect(lab.object()?.status).toMatchObject({ holders: [{ node: 'n1' }, { node: 'n4' }] })
+})
+
+test('an external address at which kube-api does not answer changes nothing, and a silent one in force is named', async () => {
+  const lab = await installed()
+  const { nodes, questions } = answeringNodes()
+  let why: string | undefined = 'ECONNREFUSED'
+  lab.operate({ questions, askExternal: async () => why })
+  lab.spec({ dns: { apiintIpAddress: EXTERNAL } })
+  await lab.says('Degraded=True LoadBalancerRefused')
+  expect(phaseOf(lab)).toMatchObject({ phase: 'Checking', haproxy: 'Running' })
+  expect(phaseOf(lab)).not.toHaveProperty('apiInt')
+  why = undefined
+  Object.assign(nodes, { apiInt: EXTERNAL, haproxy: false })
+  await enters(lab, 'External')
+  why = 'ECONNREFUSED'
+  await lab.says('Degraded=True LoadBalancerNotAnswering')
+  expect(phaseOf(lab)?.phase).toBe('External')
+})
+
+test('an API with an older definition drops the phase: nothing is switched, and the condition says why', async () => {
+  const lab = await installed()
+  const old = new ClusterClient(async () => [{ server: `http://127.0.0.1:${lab.api.port}`, options: {} }])
+  const drops = new StatusApi(async (request) => {
+    const reply = await sendBy(old)(request)
+    if (!request.path.includes('/hostednetservices/cluster/status')) return reply
+    return { ...reply, body: JSON.stringify({ ...JSON.parse(reply.body), status: {} }) }
+  })
+  lab.operate({ api: drops, questions: answeringNodes().questions, askExternal: async () => undefined })
+  lab.spec({ dns: { apiintIpAddress: EXTERNAL } })
+  await lab.says('Degraded=True DefinitionTooOld')
+  await sleep(500)
+  expect(phaseOf(lab)).not.toHaveProperty('apiInt')
 })

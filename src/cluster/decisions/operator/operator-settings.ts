@@ -9,6 +9,8 @@ export type OperatorSettings = {
   /** Version that ClusterOperator reports when nothing is in progress. */
   readonly version: string
   readonly apiPort: number
+  /** Milliseconds for which clients may use the old address of a load balancer. */
+  readonly graceMs: number
   /** Name of the operator in the Lease, without the random part. */
   readonly name: string
   /** Address and port of the metrics; `undefined`: no port is opened. */

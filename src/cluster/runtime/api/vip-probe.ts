@@ -1,10 +1,10 @@
 /**
  * Asks kube-api for readyz through the API's virtual addresses, as a client would. This file decides how often, the
- * time limit of an answer, and when kube-api counts as silent. The certificate is not verified, as in keepalived's
- * checks, because nothing secret is sent.
+ * time limit of an answer, and when kube-api counts as silent. Through a VIP the certificate is not verified, as in
+ * keepalived's checks, because nothing secret is sent.
  */
 import { request as httpRequest } from 'node:http'
-import { request as httpsRequest } from 'node:https'
+import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { type Address, familyOf } from '../../../wire/address.ts'
 import type { ProbeFinding } from '../../decisions/status/finding.ts'
 
@@ -16,6 +16,8 @@ export type ProbeOptions = {
   readonly failures: number
   /** Scheme of the URL, for tests; absent: https. */
   readonly scheme?: 'http' | 'https'
+  /** Authorities and name with which the certificate is verified; absent: it is not verified. */
+  readonly trust?: { readonly ca: RequestOptions['ca']; readonly servername: string }
 }
 
 export const PROBE: ProbeOptions = { port: 6443, everyMs: 5_000, withinMs: 2_000, failures: 3 }
@@ -23,14 +25,14 @@ export const PROBE: ProbeOptions = { port: 6443, everyMs: 5_000, withinMs: 2_000
 /** Sends a request for readyz. Returns `undefined` after status 200, otherwise the reason. */
 export function askReadyz(
   address: Address,
-  { port, scheme = 'https', withinMs }: ProbeOptions,
+  { port, scheme = 'https', trust, withinMs }: ProbeOptions,
 ): Promise<string | undefined> {
   return new Promise((resolve) => {
     const host = familyOf(address) === 'ipv6' ? `[${address}]` : address
     const request = scheme === 'https' ? httpsRequest : httpRequest
     const asked = request(
       `${scheme}://${host}:${port}/readyz`,
-      { agent: false, rejectUnauthorized: false },
+      { agent: false, rejectUnauthorized: trust !== undefined, ...trust },
       (response) => {
         clearTimeout(late)
         response.resume()

@@ -5,6 +5,7 @@
 import type { Address } from '../../../wire/address.ts'
 import { apiIntAfter } from '../../decisions/dns/api-int.ts'
 import type { DnsWishes } from '../../decisions/dns/corefile-wishes.ts'
+import { type Migration, readMigration } from '../../decisions/operator/migration.ts'
 import { GROUP, PLURAL, SINGLETON, VERSION } from '../../decisions/status/published-status.ts'
 import type { ApiFailure } from '../api/api-failure.ts'
 import type { ClusterClient } from '../api/cluster-client.ts'
@@ -28,6 +29,8 @@ export class DnsWishWatch {
   readonly #options: DnsWishesOptions
   #isKnown = false
   #apiInt: Address | undefined
+  /** Phase that an operator has stored; `undefined` if the cluster has no operator. */
+  #phase: Migration | undefined
 
   constructor(options: DnsWishesOptions) {
     const { apiInt, apiPort, apiVips, ingressVips } = options
@@ -46,7 +49,8 @@ export class DnsWishWatch {
   /** Returns the wishes; `undefined` until the API has answered. */
   get wishes(): DnsWishes | undefined {
     if (!this.#isKnown) return undefined
-    this.#apiInt = apiIntAfter(this.#apiInt, this.#intent.balancer)
+    // An operator decides when all nodes change. Without one, each node decides for itself.
+    this.#apiInt = this.#phase === undefined ? apiIntAfter(this.#apiInt, this.#intent.balancer) : this.#phase.apiInt
     const { appsResolution, nodesResolution } = this.#intent.intent
     return { apps: appsResolution === 'Enabled', nodes: nodesResolution === 'Enabled', apiInt: this.#apiInt }
   }
@@ -73,6 +77,7 @@ export class DnsWishWatch {
         read: (value) => ({ value }),
         onObjects: (objects) => {
           const [found] = [...objects.values()]
+          this.#phase = readMigration(found?.value)
           this.#intent.news(found === undefined ? { kind: 'none' } : { kind: 'object', value: found.value })
         },
         onFailure: (failure) => {

@@ -3,8 +3,9 @@
  * ClusterOperator. Nothing of it outlives the Lease, so a new term begins with what the API shows. This file decides when
  * the state is compared and written; the decisions are in decisions/operator.
  */
+import { defined } from '../../../base/defined.ts'
 import { AGENT_LOG, type AgentLogging, repeated } from '../../../log/agent-events.ts'
-import { parseAddress } from '../../../wire/address.ts'
+import { type Address, parseAddress } from '../../../wire/address.ts'
 import {
   firstObject,
   type KnownOperator,
@@ -13,9 +14,12 @@ import {
   operatorStatus,
 } from '../../decisions/operator/cluster-operator.ts'
 import type { ClusterPlan } from '../../decisions/operator/cluster-plan.ts'
+import type { Migration } from '../../decisions/operator/migration.ts'
 import { waitingFor } from '../../decisions/operator/operand-pod.ts'
 import { kubernetesEvent, type OperatorEvent } from '../../decisions/operator/operator-event.ts'
+import type { Balancer } from '../../decisions/status/balancer.ts'
 import type { Circumstances, Trouble } from '../../decisions/status/finding.ts'
+import type { Intent } from '../../decisions/status/intent.ts'
 import { type Published, readPublished } from '../../decisions/status/published-status.ts'
 import type { ApiFailure } from '../api/api-failure.ts'
 import type { ClusterClient } from '../api/cluster-client.ts'
@@ -24,7 +28,9 @@ import { EventPublisher } from '../status/event-publisher.ts'
 import { IntentDuty } from '../status/intent-duty.ts'
 import type { StatusApi } from '../status/status-api.ts'
 import { failedIntent } from '../status/status-duty.ts'
+import { BalancerSwitchDuty } from './balancer-switch.ts'
 import { ClusterView, OBJECTS_PATH, type SeenObject } from './cluster-view.ts'
+import { type NodeQuestions, nodeQuestions } from './node-questions.ts'
 import type { OperatorAccount } from './operator-account.ts'
 import { OperatorWriter } from './operator-writer.ts'
 import { WriteCounters } from './write-counters.ts'
@@ -37,8 +43,18 @@ export type TermOptions = OperatorIdentity & {
   readonly account: OperatorAccount
   readonly log: AgentLogging
   readonly probe?: ProbeOptions
+  /**
+   * Asks kube-api at an external address. `name`: name of the API in its certificate. Absent: kube-api is asked as by
+   * `probe`, without a verified certificate.
+   */
+  readonly askExternal?: (address: Address, name: string | undefined) => Promise<string | undefined>
+  readonly questions?: NodeQuestions
+  /** Milliseconds for which clients may use the old address of a load balancer. */
+  readonly graceMs: number
   /** Milliseconds between two comparisons without a change. */
   readonly everyMs?: number
+  /** Milliseconds between two requests to kube-api at an external address. */
+  readonly askEveryMs?: number
 }
 
 const EVERY = 10_000
@@ -54,6 +70,7 @@ export class OperatorDuty {
   readonly #events: EventPublisher
   readonly #writes: WriteCounters
   readonly #writer: OperatorWriter
+  readonly #switch: BalancerSwitchDuty
   /** `undefined` until Infrastructure is known, and where load balancers have the addresses. */
   #duties: Duties | undefined
   #refused: Trouble | undefined
@@ -72,6 +89,11 @@ export class OperatorDuty {
       onEvent: (event) => this.#offer(event),
       onKnown: () => this.#soon(0),
     })
+    this.#switch = new BalancerSwitchDuty({
+      ...{ api, writes: this.#writes, questions: options.questions ?? nodeQuestions, graceMs: options.graceMs },
+      onPhase: (next, text) => this.#tellPhase(next, text),
+      onChange: () => this.#soon(GATHER),
+    })
     this.#view = new ClusterView({
       client,
       onChange: () => this.#soon(GATHER),
@@ -88,6 +110,7 @@ export class OperatorDuty {
     this.#view.end()
     this.#writer.end()
     this.#events.end()
+    this.#switch.end()
     this.#close()
   }
 
@@ -114,7 +137,8 @@ export class OperatorDuty {
     this.#duties = {
       intent: new IntentDuty({
         ...{ apiVips: plan.apiVips, ingressVips: plan.ingressVips, onIntent: () => {} },
-        ask: (address) => askReadyz(address, probe),
+        ask: (address) => this.#options.askExternal?.(address, plan.apiInt) ?? askReadyz(address, probe),
+        ...defined({ askEveryMs: this.#options.askEveryMs }),
       }),
       probe: new VipProbe(plan.apiVips, probe, () => this.#soon(GATHER)),
     }
@@ -159,13 +183,14 @@ export class OperatorDuty {
     const isOn = plan.elsewhere === undefined
     if (isOn && object === undefined) void this.#create(plan)
     if (isOn && object === 'unknown' && troubles.length === 0) return
+    this.#switchOn(plan)
     const circumstances = this.#circumstances()
     const { result } = circumstances.probe
     // Before kube-api has answered often enough, a new term would change Available to Unknown for a moment.
     if (isOn && (result === 'unasked' || result === 'undecided') && known.conditions.length > 0) return
     const view = {
       ...{ plan, circumstances, published: publishedIn(object) },
-      troubles: [...troubles, ...(this.#refused === undefined ? [] : [this.#refused])],
+      troubles: [...troubles, ...[this.#refused, this.#switch.trouble].filter((one) => one !== undefined)],
       crashing: pods.filter(({ isCrashing, isOurs }) => isCrashing && isOurs).map(({ name }) => name),
       waitsFor: waitingFor(pods),
     }
@@ -174,10 +199,32 @@ export class OperatorDuty {
     this.#writer.want(operatorStatus(findings, known, this.#options, epochMs))
   }
 
+  /** Continues the switch of the load balancer, as soon as a valid spec is known. */
+  #switchOn(plan: ClusterPlan): void {
+    const { nodes, object } = this.#view
+    if (this.#duties?.intent.isKnown !== true || object === undefined || object === 'unknown') return
+    this.#switch.turn(object.value, this.#duties.intent.balancer, plan, nodes)
+  }
+
   #circumstances(): Circumstances {
-    if (this.#duties !== undefined) return this.#duties.intent.circumstances(this.#duties.probe.finding)
     const nothing = { ingressDisabled: false, progressing: undefined, refused: [], notManaged: undefined }
-    return { ...nothing, probe: { result: 'undecided' } }
+    if (this.#duties === undefined) return { ...nothing, probe: { result: 'undecided' } }
+    const { intent, probe } = this.#duties
+    const { refused, ...rest } = intent.circumstances(probe.finding)
+    const { state, text } = this.#switch
+    return {
+      ...rest,
+      refused: refused.map((one) => inForce(one, intent.balancer, state)),
+      progressing: text,
+      notManaged: settingsText(intent.intent, state),
+    }
+  }
+
+  #tellPhase({ phase }: Migration, text: string | undefined): void {
+    const message = text ?? 'the switch of the load balancer is complete'
+    this.#options.log(AGENT_LOG.operatorPhase, `load balancer: ${phase}: ${message}`, { phase })
+    const about = { about: 'HostedNetServices', type: 'Normal', reason: `LoadBalancer${phase}` } as const
+    this.#offer({ ...about, message: `${phase}: ${message}` })
   }
 
   async #create(plan: ClusterPlan): Promise<void> {
@@ -218,3 +265,20 @@ export class OperatorDuty {
 
 const publishedIn = (object: SeenObject): Published | 'unreadable' | undefined =>
   object === 'unknown' ? 'unreadable' : readPublished(object?.value)
+
+/** Gives a load balancer in force that no longer answers another reason than an address that is refused. */
+const inForce = (trouble: Trouble, { kind }: Balancer, state: Migration | undefined): Trouble =>
+  trouble.reason === 'LoadBalancerRefused' && kind !== 'refused' && state?.phase !== 'Checking'
+    ? { ...trouble, reason: 'LoadBalancerNotAnswering' }
+    : trouble
+
+/** Returns a text about the settings that differ from those of an installation; `undefined` if none does. */
+function settingsText({ appsResolution, ingressHa, nodesResolution }: Intent, state: Migration | undefined) {
+  const texts = [
+    ...(state?.phase === 'External' ? [`the load balancer of the API is at ${state.apiInt}`] : []),
+    ...(ingressHa === 'Disabled' ? ['no node holds an ingress address (ingressHa)'] : []),
+    ...(nodesResolution === 'Disabled' ? ['names of nodes are not answered (dns.nodesResolution)'] : []),
+    ...(appsResolution === 'Disabled' ? ['names of applications are not answered (dns.appsResolution)'] : []),
+  ]
+  return texts.length === 0 ? undefined : texts.join('; ')
+}

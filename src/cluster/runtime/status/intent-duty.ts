@@ -59,6 +59,11 @@ export class IntentDuty {
     return this.#intent.intent
   }
 
+  /** True if the API has answered about the object, and the answer was valid. */
+  get isKnown(): boolean {
+    return this.#intent.isKnown
+  }
+
   get balancer(): Balancer {
     return this.#balancer
   }

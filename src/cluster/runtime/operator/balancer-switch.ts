@@ -1,0 +1,169 @@
+/**
+ * Carries the switch of the load balancer through its phases: asks the nodes, and stores each phase in HostedNetServices. The
+ * phases are in decisions/operator/migration.ts. This file decides how often the nodes are asked, and that a phase is entered
+ * only after the one before was stored.
+ */
+
+import { type Address, familyOf, parseAddress } from '../../../wire/address.ts'
+import type { ClusterNode } from '../../decisions/cluster-node.ts'
+import { CONTROL_PLANE_LABEL } from '../../decisions/engine/upstream-names.ts'
+import type { ClusterPlan } from '../../decisions/operator/cluster-plan.ts'
+import {
+  asksIn,
+  firstMigration,
+  type Migration,
+  type MigrationInput,
+  migrationText,
+  readMigration,
+  stepMigration,
+  storedMigration,
+} from '../../decisions/operator/migration.ts'
+import type { Balancer } from '../../decisions/status/balancer.ts'
+import type { Trouble } from '../../decisions/status/finding.ts'
+import { GROUP, KIND, SINGLETON, VERSION } from '../../decisions/status/published-status.ts'
+import type { StatusApi } from '../status/status-api.ts'
+import { OBJECTS_PATH } from './cluster-view.ts'
+import type { NodeQuestions } from './node-questions.ts'
+import type { WriteCounters } from './write-counters.ts'
+
+export type SwitchOptions = {
+  readonly api: Pick<StatusApi, 'write'>
+  readonly writes: WriteCounters
+  readonly questions: NodeQuestions
+  readonly graceMs: number
+  readonly onPhase: (next: Migration, text: string | undefined) => void
+  /** Called after the nodes have answered, or a phase was stored. */
+  readonly onChange: () => void
+}
+
+export class BalancerSwitchDuty {
+  readonly #options: SwitchOptions
+  /** `undefined` until the object was read. */
+  #state: Migration | undefined
+  /** State that the API has accepted last. */
+  #stored: string | undefined
+  #input: MigrationInput | undefined
+  #behind: readonly string[] | undefined
+  #isAsking = false
+  #isWriting = false
+  #trouble: Trouble | undefined
+  #ended = false
+
+  constructor(options: SwitchOptions) {
+    this.#options = options
+  }
+
+  end(): void {
+    this.#ended = true
+  }
+
+  get trouble(): Trouble | undefined {
+    return this.#trouble
+  }
+
+  get state(): Migration | undefined {
+    return this.#state
+  }
+
+  /** Text about the switch in progress; `undefined` if nothing is in progress. */
+  get text(): string | undefined {
+    return this.#state && this.#input && migrationText(this.#state, this.#input)
+  }
+
+  /** Compares the phase with the cluster. `object`: HostedNetServices as the API shows it. */
+  turn(object: unknown, balancer: Balancer, plan: ClusterPlan, nodes: readonly ClusterNode[]): void {
+    const epochMs = Date.now()
+    if (this.#state === undefined) {
+      const read = readMigration(object)
+      if (read !== undefined) this.#stored = textOf(read)
+      this.#state = read ?? firstMigration(epochMs)
+    }
+    const state = this.#state
+    const asks = asksIn(state)
+    this.#input = {
+      ...{ balancer, epochMs, graceMs: this.#options.graceMs },
+      namesBehind: asks === 'names' ? this.#behind : undefined,
+      haproxyBehind: asks === 'haproxy' ? this.#behind : undefined,
+    }
+    if (this.#stored !== textOf(state)) return void this.#store(state)
+    const next = stepMigration(state, this.#input)
+    if (next !== state) {
+      this.#behind = undefined
+      this.#state = next
+      this.#options.onPhase(next, this.text)
+      return void this.#store(next)
+    }
+    if (asks !== undefined) void this.#ask(state, asks, plan, nodes)
+  }
+
+  async #store(state: Migration): Promise<void> {
+    if (this.#isWriting) return
+    this.#isWriting = true
+    const { api, onChange, writes } = this.#options
+    const query = new URLSearchParams({ fieldManager: 'holdfast-operator', force: 'true' })
+    const head = { apiVersion: `${GROUP}/${VERSION}`, kind: KIND, metadata: { name: SINGLETON } }
+    const path = `${OBJECTS_PATH}/${SINGLETON}/status?${query}`
+    const apply = { method: 'PATCH', path, contentType: 'application/apply-patch+yaml' } as const
+    const written = await writes.of(api.write({ ...apply, body: { ...head, status: storedMigration(state) } }), KIND)
+    this.#isWriting = false
+    if (this.#ended || written.kind !== 'done') return
+    // An API with an older definition drops fields that it does not know.
+    const isStored = readMigration(written.object) !== undefined
+    this.#trouble = isStored ? undefined : TOO_OLD
+    if (isStored) this.#stored = textOf(state)
+    if (isStored) onChange()
+  }
+
+  async #ask(
+    state: Migration,
+    asks: 'names' | 'haproxy',
+    plan: ClusterPlan,
+    nodes: readonly ClusterNode[],
+  ): Promise<void> {
+    if (this.#isAsking) return
+    this.#isAsking = true
+    const asked = asks === 'names' ? nodes : nodes.filter(({ labels }) => CONTROL_PLANE_LABEL in labels)
+    const behind = await Promise.all(
+      asked.map(async (node) => {
+        const has = asks === 'names' ? await this.#isLed(node, state, plan) : await this.#isFollowed(node, state)
+        return has ? [] : [node.name]
+      }),
+    )
+    this.#isAsking = false
+    if (this.#ended || this.#state !== state) return
+    // No node is no answer.
+    const found = asked.length === 0 ? undefined : behind.flat().sort()
+    const isNew = JSON.stringify(found) !== JSON.stringify(this.#behind)
+    this.#behind = found
+    if (isNew) this.#options.onChange()
+  }
+
+  async #isLed(node: ClusterNode, { apiInt }: Migration, plan: ClusterPlan): Promise<boolean> {
+    const server = addressOf(node)
+    const wanted = apiInt ?? plan.apiVips[0]
+    if (server === undefined || plan.apiInt === undefined || wanted === undefined) return false
+    const answer = await this.#options.questions.names(server, plan.apiInt, familyOf(wanted))
+    if (typeof answer === 'string') return false
+    return answer.length > 0 && answer.every((each) => parseAddress(each) === wanted)
+  }
+
+  async #isFollowed(node: ClusterNode, { haproxy }: Migration): Promise<boolean> {
+    const address = addressOf(node)
+    if (address === undefined) return false
+    const { questions } = this.#options
+    return haproxy === 'Stopped' ? questions.isClosed(address) : questions.isReady(address)
+  }
+}
+
+const TOO_OLD: Trouble = {
+  reason: 'DefinitionTooOld',
+  message:
+    'the CustomResourceDefinition of HostedNetServices has no status.loadBalancer, so the load balancer is not switched: apply deploy/operator',
+}
+
+const textOf = (state: Migration): string => JSON.stringify(storedMigration(state))
+
+const addressOf = ({ addresses }: ClusterNode): Address | undefined => {
+  const own = addresses.find(({ type }) => type === 'InternalIP')
+  return own === undefined ? undefined : parseAddress(own.address)
+}

@@ -1,0 +1,227 @@
+/** The switch of the load balancer as a table: which fact leads from one phase to the next, and which does not. */
+import { describe, expect, test } from 'vitest'
+import {
+  asksIn,
+  firstMigration,
+  type Migration,
+  type MigrationInput,
+  migrationText,
+  PHASES,
+  readMigration,
+  stepMigration,
+  storedMigration,
+} from '../../../../src/cluster/decisions/operator/migration.ts'
+import type { Balancer } from '../../../../src/cluster/decisions/status/balancer.ts'
+import { address } from '../../../../src/wire/address.ts'
+
+const X = address('10.0.0.200')
+const Y = address('10.0.0.201')
+const AT = Date.parse('2026-11-22T12:00:00Z')
+const GRACE = 300_000
+const own: Balancer = { kind: 'own' }
+const refused: Balancer = { kind: 'refused', wished: 'x', why: 'y' }
+const asking = (place = X): Balancer => ({ kind: 'asking', place, answers: 1, failed: undefined })
+const answers = (place = X): Balancer => ({ kind: 'answers', place, failures: 0 })
+
+const state = (phase: Migration['phase'], change: Partial<Migration> = {}): Migration => ({
+  ...firstMigration(AT),
+  ...{ phase, address: phase === 'SelfHosted' ? undefined : X },
+  ...change,
+})
+const LED = { apiInt: X }
+const STOPPED = { apiInt: X, haproxy: 'Stopped' } as const
+const step = (from: Migration, balancer: Balancer, change: Partial<MigrationInput> = {}) =>
+  stepMigration(from, {
+    ...{ balancer, namesBehind: undefined, haproxyBehind: undefined, epochMs: AT + 1_000, graceMs: GRACE },
+    ...change,
+  })
+const shown = ({ apiInt, haproxy, phase }: Migration) => `${phase} ${apiInt ?? 'VIP'} ${haproxy}`
+
+describe('to an external load balancer', () => {
+  test.each<[string, Migration, Balancer, Partial<MigrationInput>, string]>([
+    ['a wish is checked first', state('SelfHosted'), asking(), {}, 'Checking VIP Running'],
+    ['one answer is not enough', state('Checking'), asking(), {}, 'Checking VIP Running'],
+    ['three answers lead the names', state('Checking'), answers(), {}, 'SwitchingNames 10.0.0.200 Running'],
+    [
+      'nodes that were not asked are waited for',
+      state('SwitchingNames', LED),
+      answers(),
+      {},
+      'SwitchingNames 10.0.0.200 Running',
+    ],
+    [
+      'a node behind is waited for',
+      state('SwitchingNames', LED),
+      answers(),
+      { namesBehind: ['n1'] },
+      'SwitchingNames 10.0.0.200 Running',
+    ],
+    [
+      'every node followed',
+      state('SwitchingNames', LED),
+      answers(),
+      { namesBehind: [] },
+      'Draining 10.0.0.200 Running',
+    ],
+    [
+      'HAProxy stays for the grace period',
+      state('Draining', LED),
+      answers(),
+      { epochMs: AT + GRACE - 1 },
+      'Draining 10.0.0.200 Running',
+    ],
+    [
+      'then it is stopped',
+      state('Draining', LED),
+      answers(),
+      { epochMs: AT + GRACE },
+      'StoppingHAProxy 10.0.0.200 Stopped',
+    ],
+    [
+      'an open port is waited for',
+      state('StoppingHAProxy', STOPPED),
+      answers(),
+      { haproxyBehind: ['n1'] },
+      'StoppingHAProxy 10.0.0.200 Stopped',
+    ],
+    ['the end', state('StoppingHAProxy', STOPPED), answers(), { haproxyBehind: [] }, 'External 10.0.0.200 Stopped'],
+    [
+      'a load balancer that is silent later stays',
+      state('External', STOPPED),
+      asking(),
+      {},
+      'External 10.0.0.200 Stopped',
+    ],
+    [
+      'a restart of the operator needs no new answers',
+      state('Draining', LED),
+      asking(),
+      { epochMs: AT + GRACE },
+      'StoppingHAProxy 10.0.0.200 Stopped',
+    ],
+    [
+      'another address is checked while the first is in force',
+      state('External', STOPPED),
+      asking(Y),
+      {},
+      'Checking 10.0.0.200 Stopped',
+    ],
+    [
+      'and then takes its place',
+      state('Checking', { ...STOPPED, address: Y }),
+      answers(Y),
+      {},
+      'SwitchingNames 10.0.0.201 Stopped',
+    ],
+    [
+      'an answer at an earlier wish does not count',
+      state('Checking', { address: Y }),
+      answers(X),
+      {},
+      'Checking VIP Running',
+    ],
+    ['a wish during the way back is checked again', state('Settling'), asking(), {}, 'Checking VIP Running'],
+  ])('%s', (_, from, balancer, change, expected) => {
+    expect(shown(step(from, balancer, change))).toBe(expected)
+  })
+})
+
+describe('back to the nodes', () => {
+  test.each<[string, Migration, Partial<MigrationInput>, string]>([
+    ['a check ends without a trace', state('Checking'), {}, 'SelfHosted VIP Running'],
+    ['names go back while HAProxy runs', state('SwitchingNames', LED), {}, 'ReturningNames VIP Running'],
+    ['the same while it drains', state('Draining', LED), {}, 'ReturningNames VIP Running'],
+    ['HAProxy is started before the names move', state('External', STOPPED), {}, 'StartingHAProxy 10.0.0.200 Running'],
+    ['the same if it is being stopped', state('StoppingHAProxy', STOPPED), {}, 'StartingHAProxy 10.0.0.200 Running'],
+    [
+      'the same while another address is checked',
+      state('Checking', { ...STOPPED, address: Y }),
+      {},
+      'StartingHAProxy 10.0.0.200 Running',
+    ],
+    [
+      'HAProxy that is not ready is waited for',
+      state('StartingHAProxy', LED),
+      { haproxyBehind: ['n1'] },
+      'StartingHAProxy 10.0.0.200 Running',
+    ],
+    ['ready on all nodes', state('StartingHAProxy', LED), { haproxyBehind: [] }, 'ReturningNames VIP Running'],
+    ['a node behind is waited for', state('ReturningNames'), { namesBehind: ['n1'] }, 'ReturningNames VIP Running'],
+    ['every node followed', state('ReturningNames'), { namesBehind: [] }, 'Settling VIP Running'],
+    ['the external one must stay', state('Settling'), { epochMs: AT + GRACE - 1 }, 'Settling VIP Running'],
+    ['the end', state('Settling'), { epochMs: AT + GRACE }, 'SelfHosted VIP Running'],
+  ])('%s', (_, from, change, expected) => {
+    expect(shown(step(from, own, change))).toBe(expected)
+  })
+})
+
+test('the API server is reachable in each phase: names lead to the VIP, or kube-api has answered at the address', () => {
+  // All facts of the table in all orders, as far as 6 steps lead.
+  const facts: [Balancer, Partial<MigrationInput>][] = [
+    own,
+    asking(X),
+    answers(X),
+    asking(Y),
+    answers(Y),
+    refused,
+  ].flatMap((balancer) => [
+    [balancer, {}],
+    [balancer, { namesBehind: [], haproxyBehind: [], epochMs: AT + 10 * GRACE }],
+  ])
+  const reached = new Map<string, { state: Migration; answered: boolean }>()
+  const visit = (from: Migration, depth: number): void => {
+    if (depth === 0) return
+    for (const [balancer, change] of facts) {
+      const next = { ...step(from, balancer, change), since: from.since }
+      const text = JSON.stringify(next)
+      if (next.apiInt !== undefined && next.apiInt !== from.apiInt)
+        expect(balancer).toMatchObject({ kind: 'answers', place: next.apiInt })
+      // HAProxy stops only after the names left it, and the names return only after it was started.
+      if (next.haproxy === 'Stopped') expect(next.apiInt).toBeDefined()
+      if (reached.has(text)) continue
+      reached.set(text, { state: next, answered: true })
+      visit(next, depth - 1)
+    }
+  }
+  visit(firstMigration(AT), 12)
+  expect(new Set([...reached.values()].map(({ state: { phase } }) => phase))).toEqual(new Set(PHASES))
+})
+
+test('a refused wish changes nothing in any phase', () => {
+  for (const phase of PHASES) {
+    const from = state(phase, LED)
+    expect(step(from, refused, { namesBehind: [], haproxyBehind: [], epochMs: AT + GRACE })).toBe(from)
+  }
+})
+
+test('each phase is stored and read back, and an unreadable one is none', () => {
+  for (const phase of PHASES)
+    for (const change of [{}, LED, STOPPED]) {
+      const one = state(phase, change)
+      expect(readMigration({ status: storedMigration(one) })).toEqual(one)
+    }
+  for (const object of [undefined, {}, { status: {} }, { status: { loadBalancer: { phase: 'Odd' } } }])
+    expect(readMigration(object)).toBeUndefined()
+})
+
+test('the text names the nodes that are waited for, and the end of a grace period', () => {
+  const input: MigrationInput = {
+    ...{ balancer: asking(), namesBehind: ['n1', 'n2'], haproxyBehind: ['n3'], epochMs: AT, graceMs: GRACE },
+  }
+  const texts = Object.fromEntries(PHASES.map((phase) => [phase, migrationText(state(phase, LED), input)]))
+  expect(texts).toMatchObject({
+    SelfHosted: undefined,
+    External: undefined,
+    Checking: expect.stringContaining('1 of 3'),
+    SwitchingNames: expect.stringContaining('waiting for n1, n2'),
+    Draining: expect.stringContaining('until 2026-11-22T12:05:00Z'),
+    StoppingHAProxy: expect.stringContaining('waiting for n3'),
+    StartingHAProxy: expect.stringContaining('waiting for n3'),
+    ReturningNames: expect.stringContaining('10.0.0.200 must stay'),
+    Settling: expect.stringContaining('until 2026-11-22T12:05:00Z'),
+  })
+  expect(PHASES.map((phase) => asksIn(state(phase)))).toEqual([
+    ...[undefined, undefined, 'names', undefined, 'haproxy'],
+    ...[undefined, 'haproxy', 'names', undefined],
+  ])
+})
