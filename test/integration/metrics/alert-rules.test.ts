@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { AGENT_METRICS } from '../../../src/cluster/runtime/account-metrics.ts'
+import { MONITOR_METRICS } from '../../../src/cluster/runtime/haproxy/monitor-account.ts'
 import { OPERATOR_METRICS } from '../../../src/cluster/runtime/operator/operator-account.ts'
 import { METRICS } from '../../../src/metrics/names.ts'
 import { describePrometheus } from '../../support/require.ts'
@@ -40,6 +41,8 @@ const moves = 'holdfast_vrrp_transitions_total'
 const became = (from: string, reason: string) => `${API},from="${from}",to="Active",reason="${reason}"`
 const since = 'holdfast_healthcheck_since_timestamp_seconds'
 const results = 'holdfast_healthcheck_results_total'
+const usable = 'holdfast_monitor_haproxy_usable'
+const redirected = 'holdfast_monitor_redirect'
 const watching = 'holdfast_agent_watch_state'
 const operator = 'holdfast_operator_condition'
 /** Time between two scrapes, in minutes. */
@@ -126,6 +129,17 @@ const QUIET: readonly Case[] = [
         .set('b', 'holdfast_agent_last_list_age_seconds', '', [60, 0, 15])
         .set('b', 'holdfast_agent_engine_refuses', '', [30, 0], [S, 1], [30 - S, 0])
     },
+  ),
+  given(
+    'an HAProxy that is restarted, and one whose configuration is refused once',
+    30,
+    [[10.5], [11], [20.5], [29]],
+    (all) =>
+      all
+        .set('a', usable, '', [10, 1], [0.5, 0], [19.5, 1])
+        .set('a', redirected, 'family="ip"', [10, 1], [0.75, 0], [19.25, 1])
+        .set('a', 'holdfast_monitor_haproxy_losses_total', '', [10, 0], [20, 1])
+        .set('b', 'holdfast_monitor_configuration_refused', '', [20, 0], [0.5, 1], [9.5, 0]),
   ),
 ]
 
@@ -410,6 +424,21 @@ const LOUD: readonly Case[] = [
         .set('a', 'holdfast_operator_leading', '', [10, 1], [30, 0])
         .set('b', 'holdfast_operator_leading', '', [30, 0], [10, 1]),
   ),
+  given('an HAProxy that stays away', 20, [[10.75], [11, 'HoldfastHaproxyUnusable'], [15]], (all) =>
+    all.set('a', usable, '', [10, 1], [5, 0], [5, 1]).set('a', redirected, 'family="ip"', [10, 1], [5, 0], [5, 1]),
+  ),
+  given('an HAProxy that dies three times in 15 minutes', 40, [[12], [14.25, 'HoldfastHaproxyUnstable'], [33]], (all) =>
+    all.set('a', 'holdfast_monitor_haproxy_losses_total', '', [10, 0], [2, 1], [2, 2], [26, 3]),
+  ),
+  given('a haproxy.cfg that HAProxy refuses', 20, [[10.75], [11, 'HoldfastHaproxyFileRefused'], [15]], (all) =>
+    all.set('a', 'holdfast_monitor_configuration_refused', '', [10, 0], [5, 1], [5, 0]),
+  ),
+  given('rules of IPv6 that cannot be installed', 20, [[10.75], [11, 'HoldfastRedirectMissing'], [15]], (all) =>
+    all
+      .set('a', usable, '', [20, 1])
+      .set('a', redirected, 'family="ip"', [20, 1])
+      .set('a', redirected, 'family="ip6"', [10, 1], [5, 0], [5, 1]),
+  ),
 ]
 
 const EXPRESSION = 'group by (alertname) (ALERTS{alertstate="firing"})'
@@ -469,6 +498,7 @@ describe('the alert rules', () => {
       ...Object.keys(METRICS),
       ...Object.keys(AGENT_METRICS),
       ...Object.keys(OPERATOR_METRICS),
+      ...Object.keys(MONITOR_METRICS),
     ])
     const asked = rules.flatMap(({ expr }) => expr.match(/\bholdfast_\w+/g) ?? [])
     expect(asked.filter((name) => !known.has(name) && !known.has(name.replace(/_(count|bucket|sum)$/, '')))).toEqual([])
