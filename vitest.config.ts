@@ -87,6 +87,7 @@ const WAITING = [
   'test/netns/log.test.ts',
   'test/netns/managed.test.ts',
   'test/netns/monitor.test.ts',
+  'test/netns/monitor-weights.test.ts',
   'test/netns/moving-network.test.ts',
   'test/netns/native-addon.test.ts',
   'test/netns/native-bin.test.ts',

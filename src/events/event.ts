@@ -72,6 +72,7 @@ const checkChanged = event('checkChanged', {
   reason: z.string().optional(),
   detail: z.string().optional(),
   latencyMs: z.number().optional(),
+  failed: z.array(z.string()).optional().describe('With a combination that is down: its checks that are down'),
   effects: z.array(
     z.object({
       router,

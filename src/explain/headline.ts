@@ -2,7 +2,7 @@
  * Builds the first sentence of an incident: which VIP moved from which node to which node, and why. This file decides
  * the text for each cause. PURE.
  */
-import type { EventKind, JournalEvent } from '../events/event.ts'
+import type { EventKind, EventOf, JournalEvent } from '../events/event.ts'
 import { discardText } from '../vrrp/reason-text.ts'
 import type { Cause } from './cause.ts'
 import { eventText, type NameOf, time } from './event-text.ts'
@@ -195,7 +195,7 @@ const WHY: Readonly<Record<Cause, (moved: Moved) => string>> = {
   addressNotReady: ({ from }) => `${from} had no address of its own to send from yet`,
   forged: ({ from }) => `a forged release (priority 0) was sent in the name of ${from}, which had not sent it`,
   checkFailed: ({ from, event, at }) =>
-    event?.kind === 'checkChanged' ? `health check ${event.check} failed on ${at}` : `a health check failed on ${from}`,
+    event?.kind === 'checkChanged' ? failureText(event, at) : `a health check failed on ${from}`,
   checkPassed: ({ to, event, at }) =>
     event?.kind === 'checkChanged' ? `health check ${event.check} passed on ${at}` : `a health check passed on ${to}`,
   interfaceTracked: ({ to, at = to }) => `a tracked interface changed on ${at}`,
@@ -223,6 +223,21 @@ const WHY: Readonly<Record<Cause, (moved: Moved) => string>> = {
   twoActives: UNKNOWN,
   reloadFailed: UNKNOWN,
   unknown: UNKNOWN,
+}
+
+/** Meaning of a failed check of the preset `openshift-api`, by its name. */
+const PRESET_FAILURES: Readonly<Record<string, string>> = {
+  'openshift-haproxy': 'HAProxy did not answer',
+  'openshift-iptables': 'no rule sent the API to HAProxy',
+}
+
+/** Returns which check failed on a node; of a combination, also its checks that failed. */
+function failureText({ check, failed = [] }: EventOf<'checkChanged'>, node: string | undefined): string {
+  const meaning = PRESET_FAILURES[failed[0] ?? check]
+  const checks = failed.length === 0 ? check : `${check}: ${failed.join(' and ')}`
+  return meaning === undefined
+    ? `health check ${checks} failed on ${node}`
+    : `${meaning} on ${node} (health check ${checks})`
 }
 
 const why = (cause: Cause, from: string, to: string, first: Entry | undefined): string =>

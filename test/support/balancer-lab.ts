@@ -40,6 +40,8 @@ export class BalancerNode {
   readonly socket: string
   readonly metricsPort = 9657
   template = TEMPLATE
+  /** Value of --api-vips. */
+  vips = LAB_VIP
   api: LoggedProcess | undefined
   haproxy: LoggedProcess | undefined
   monitor: LoggedProcess | undefined
@@ -74,7 +76,7 @@ export class BalancerNode {
   startMonitor(...flags: readonly string[]): LoggedProcess {
     const places = [join(this.#lab.directory, 'kubeconfig'), this.template, this.file]
     const own = ['--haproxy-socket', this.socket, '--listen', `127.0.0.1:${this.metricsPort}`, '--json']
-    const argv = [HOLDFAST, 'monitor', ...places, '--api-vips', LAB_VIP, ...own, ...flags]
+    const argv = [HOLDFAST, 'monitor', ...places, '--api-vips', this.vips, ...own, ...flags]
     this.monitor = new LoggedProcess(this.#lab, this.host, argv)
     return this.monitor
   }
@@ -105,10 +107,16 @@ export class BalancerNode {
 }
 
 export class BalancerLab {
-  readonly cluster = new ClusterLab({ nodes: 3 })
-  readonly lab = this.cluster.lab
-  readonly nodes = this.lab.routers.map((host) => new BalancerNode(this.lab, host))
+  readonly cluster: ClusterLab
+  readonly lab: Lab
+  readonly nodes: readonly BalancerNode[]
   #client: LoggedProcess | undefined
+
+  constructor({ ipv6 = false } = {}) {
+    this.cluster = new ClusterLab({ nodes: 3, ipv6 })
+    this.lab = this.cluster.lab
+    this.nodes = this.lab.routers.map((host) => new BalancerNode(this.lab, host))
+  }
 
   node(position: number): BalancerNode {
     const node = this.nodes[position - 1]

@@ -24,6 +24,8 @@ export const INGRESS_VIP = '10.77.0.101'
 export type ClusterLabOptions = {
   readonly nodes: number
   readonly api?: KubeApiOptions
+  /** True to give every host an IPv6 address, too. */
+  readonly ipv6?: boolean
   /** Further command-line options of each agent. */
   readonly flags?: readonly string[]
 }
@@ -35,8 +37,8 @@ export class ClusterLab {
   readonly #apiHost: Host
   #port: LoggedProcess | undefined
 
-  constructor({ nodes, api, flags = [] }: ClusterLabOptions) {
-    this.lab = createLab({ routers: nodes, clients: ['client', 'api'] })
+  constructor({ nodes, api, flags = [], ipv6 = false }: ClusterLabOptions) {
+    this.lab = createLab({ routers: nodes, clients: ['client', 'api'], ipv6 })
     this.api = new KubeApi(api)
     const apiHost = this.lab.hosts.get('api')
     if (apiHost === undefined) throw new Error('Cannot find the host of the API')

@@ -43,6 +43,30 @@ export class KeepalivedPod {
     }
   }
 
+  /**
+   * Makes the checks of the API those of OpenShift's pod, which ask HAProxy, the file about the rules, and the API server
+   * of the node. The check of the machine-config-server passes.
+   */
+  asksServices(): void {
+    const ask = (url: string) => `/usr/bin/timeout 1.9 curl -o /dev/null -kLfs ${url}`
+    const balancer = `${ask('http://localhost:9444/haproxy_ready')} && [ -e /var/run/keepalived/iptables-rule-exists ]`
+    const tests = {
+      chk_ocp_script: balancer,
+      chk_ocp_script_both: `${balancer} || ${ask('https://localhost:6443/readyz')}`,
+    }
+    for (const [name, test] of Object.entries(tests))
+      writeFileSync(join(this.#folder, 'etc', `${name}.sh`), `#!/bin/sh\n${test}\n`)
+    writeFileSync(join(this.#folder, 'up', 'chk_mcs_script'), '')
+  }
+
+  /** Effective priorities of the API's VRRP instance, in order, as keepalived logs them. */
+  get priorities(): readonly number[] {
+    return (this.keepalived?.lines ?? []).flatMap(({ text }) => {
+      const said = /\(\w+_API_0\) Changing effective priority from \d+ to (\d+)/.exec(text)
+      return said === null ? [] : [Number(said[1])]
+    })
+  }
+
   #within(argv: readonly string[], env: Readonly<Record<string, string>> = {}): LoggedProcess {
     const binds = `mount --bind ${join(this.#folder, 'etc')} /etc/keepalived && mount --bind ${join(this.#folder, 'run')} /run`
     const place = ['unshare', '--mount', 'sh', '-c', `${binds} && exec "$@"`, 'sh']

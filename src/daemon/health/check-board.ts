@@ -21,6 +21,8 @@ export type CheckChange = {
   readonly to: CheckState
   /** Last report of the check worker about this health check; `undefined` before the first report. */
   readonly report: CheckReport | undefined
+  /** With a combination that is down: its checks that are down. */
+  readonly failed?: readonly string[]
 }
 
 type Probe = { readonly spec: CheckSpec; held: HeldHealth; state: CheckState }
@@ -179,7 +181,10 @@ export class CheckBoard {
       )
       if (known.result === from.result && known.countsAs === from.countsAs) return []
       combination.state = { ...known, weight: undefined, since: now }
-      return [{ name, from, to: combination.state, report: undefined }]
+      const failed = this.probesOf(name).filter((probe) => this.of(probe)?.countsAs === 'down')
+      return [
+        { name, from, to: combination.state, report: undefined, ...(known.countsAs === 'down' ? { failed } : {}) },
+      ]
     })
   }
 

@@ -66,7 +66,7 @@ export class CheckLog {
 
   #line(told: Told, now: Millis): void {
     const { latest, silent } = told
-    const { name, report, to } = latest
+    const { failed, name, report, to } = latest
     const last = report?.last
     const from = told.result
     told.result = to.result
@@ -76,6 +76,7 @@ export class CheckLog {
     this.#recorder.chronicle.record({
       ...{ kind: 'checkChanged', check: name, from, to: to.result, effects: [...effects] },
       ...(last === undefined ? {} : { reason: last.reason, detail: last.detail, latencyMs: rounded(last.latency) }),
+      ...(failed === undefined ? {} : { failed: [...failed] }),
       ...(silent > 1 ? { suppressed: silent - 1 } : {}),
     })
     const change = { from, to: to.result }
