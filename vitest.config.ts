@@ -105,6 +105,7 @@ const WAITING = [
   'test/netns/raw-socket.test.ts',
   'test/netns/recording.test.ts',
   'test/netns/reload.test.ts',
+  'test/netns/runtimecfg.test.ts',
   'test/netns/service-manager.test.ts',
   'test/netns/shared-backend.test.ts',
   'test/netns/troubleshooting.test.ts',

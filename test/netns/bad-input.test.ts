@@ -3,7 +3,7 @@
  * mismatched router wins no election and changes no state, and the client gets every answer. Status and log of both sides name the other
  * router by its address, and no router reports a missing Active.
  */
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { statusCommand } from '../../src/cli/status/status.ts'
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
 import { type Extra, Holdfast } from '../../src/lab/daemons/holdfast.ts'
@@ -12,6 +12,7 @@ import { eventually, sleep } from '../../src/lab/wait.ts'
 import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { labOfTest } from '../support/lab-of-test.ts'
 import { describeNetns } from '../support/require.ts'
+import { Turns } from '../support/turns.ts'
 
 const OTHER_VIP = '10.77.0.101'
 const PASSWORD = 'h0ldf4st'
@@ -100,11 +101,13 @@ async function names(daemon: Holdfast, mismatched: Holdfast, { reason, words }: 
   expect(said.map(({ msg }) => msg).at(0), `log of ${where} about ${address}`).toContain(IN_LOG[reason])
 }
 
+/** The tests wait for routers on labs of their own. */
+const turns = new Turns(3)
+
 describeNetns('a mismatched router with our VRID', () => {
-  test.each(cases)(
-    'a router with %s wins no election, and both sides name the mismatch',
-    async (_, ours, theirs, ofThem, ofUs) => {
-      const lab = labOfTest({ routers: 2 })
+  for (const [difference, ours, theirs, ofThem, ofUs] of cases)
+    turns.test(`a router with ${difference} wins no election, and both sides name the mismatch`, async (context) => {
+      const lab = labOfTest({ routers: 2 }, context.onTestFinished)
       // The responder starts before the daemon: the first probe must be answered.
       startResponder(lab, lab.router(1))
       const us = start(lab, 1, 100, ours)
@@ -129,58 +132,65 @@ describeNetns('a mismatched router with our VRID', () => {
       const { stdout } = await statusCommand(us.socket, { json: true })
       const leaks = [...told, stdout].filter((text) => PASSWORDS.some((password) => text.includes(password)))
       expect(leaks, 'log lines and status with a password in them').toEqual([])
+    })
+
+  turns.test(
+    'beside a mismatched router, the Backup takes over from its own group, and names the router that it ignores',
+    async (context) => {
+      const lab = labOfTest({ routers: 3 }, context.onTestFinished)
+      const checked = { ...three, extra: { addressListCheck: true } }
+      const first = start(lab, 1, 200, checked)
+      await active(first)
+      const second = start(lab, 2, 100, checked)
+      await second.ready()
+      const mismatched = start(lab, 3, 254, { ...checked, address: OTHER_VIP })
+      await active(mismatched)
+      await names(second, mismatched, {
+        reason: 'address-list-mismatch',
+        words: 'advertises other addresses',
+      })
+      expect((await second.router()).holder, 'router that the Backup r2 follows').toMatchObject({
+        address: '10.77.0.11',
+      })
+
+      first.killAll()
+      await active(second)
+      const took = await eventually(
+        'r2 to log that it is Active',
+        () => second.records.find(({ to }) => to === 'Active')?.msg,
+        { sight: () => second.lines.slice(-3).map(({ text }) => text) },
+      )
+      expect(took, 'log line of r2 when it becomes Active').toMatch(
+        /^vip: Backup → Active: [^,]+, discarding advertisements of 10\.77\.0\.13 \(address-list-mismatch\)$/,
+      )
+      expect(lab.holders(LAB_VIP), 'nodes whose kernel has the VIP after r1 died').toContain('r2')
+      const router = await second.router()
+      expect(router.mismatchedRouters, 'mismatched routers in the status of r2').toMatchObject([
+        { address: '10.77.0.13', reason: 'address-list-mismatch' },
+      ])
     },
   )
 
-  test('beside a mismatched router, the Backup takes over from its own group, and names the router that it ignores', async () => {
-    const lab = labOfTest({ routers: 3 })
-    const checked = { ...three, extra: { addressListCheck: true } }
-    const first = start(lab, 1, 200, checked)
-    await active(first)
-    const second = start(lab, 2, 100, checked)
-    await second.ready()
-    const mismatched = start(lab, 3, 254, { ...checked, address: OTHER_VIP })
-    await active(mismatched)
-    await names(second, mismatched, {
-      reason: 'address-list-mismatch',
-      words: 'advertises other addresses',
-    })
-    expect((await second.router()).holder, 'router that the Backup r2 follows').toMatchObject({ address: '10.77.0.11' })
-
-    first.killAll()
-    await active(second)
-    const took = await eventually(
-      'r2 to log that it is Active',
-      () => second.records.find(({ to }) => to === 'Active')?.msg,
-      { sight: () => second.lines.slice(-3).map(({ text }) => text) },
-    )
-    expect(took, 'log line of r2 when it becomes Active').toMatch(
-      /^vip: Backup → Active: [^,]+, discarding advertisements of 10\.77\.0\.13 \(address-list-mismatch\)$/,
-    )
-    expect(lab.holders(LAB_VIP), 'nodes whose kernel has the VIP after r1 died').toContain('r2')
-    const router = await second.router()
-    expect(router.mismatchedRouters, 'mismatched routers in the status of r2').toMatchObject([
-      { address: '10.77.0.13', reason: 'address-list-mismatch' },
-    ])
-  })
-
   describe('an advertisement with other addresses, without addressListCheck', () => {
-    test('is accepted, as RFC 9568 §7.1 demands, and its sender is named as the Active and as a mismatched router', async () => {
-      const lab = labOfTest({ routers: 2 })
-      const us = start(lab, 1, 100, three)
-      await active(us)
-      const mismatched = start(lab, 2, 254, { ...three, address: OTHER_VIP })
-      await active(mismatched)
-      await us.becomes('Backup', WITHIN)
-      const router = await us.router()
-      expect(router.holder, 'holder in the status of r1').toMatchObject({ self: false, address: '10.77.0.12' })
-      expect(router.mismatchedRouters, 'mismatched routers in the status of r1').toMatchObject([
-        { address: '10.77.0.12', reason: 'address-list-mismatch', listenedTo: true },
-      ])
-      const { stdout } = await statusCommand(us.socket, { json: false })
-      expect(stdout).toContain(
-        'MISMATCHED ROUTER: 10.77.0.12 advertises other addresses (address-list-mismatch): accepted',
-      )
-    })
+    turns.test(
+      'is accepted, as RFC 9568 §7.1 demands, and its sender is named as the Active and as a mismatched router',
+      async (context) => {
+        const lab = labOfTest({ routers: 2 }, context.onTestFinished)
+        const us = start(lab, 1, 100, three)
+        await active(us)
+        const mismatched = start(lab, 2, 254, { ...three, address: OTHER_VIP })
+        await active(mismatched)
+        await us.becomes('Backup', WITHIN)
+        const router = await us.router()
+        expect(router.holder, 'holder in the status of r1').toMatchObject({ self: false, address: '10.77.0.12' })
+        expect(router.mismatchedRouters, 'mismatched routers in the status of r1').toMatchObject([
+          { address: '10.77.0.12', reason: 'address-list-mismatch', listenedTo: true },
+        ])
+        const { stdout } = await statusCommand(us.socket, { json: false })
+        expect(stdout).toContain(
+          'MISMATCHED ROUTER: 10.77.0.12 advertises other addresses (address-list-mismatch): accepted',
+        )
+      },
+    )
   })
 })
