@@ -101,7 +101,7 @@ describeNetns('holdfast in the place of runtimecfg', () => {
     expect(render(at('templates'), '--api-port', '0', '--cloud-int-lb-ips=1.2.3.4')).toMatchObject({
       ...{ status: 64, stdout: '' },
       stderr: [
-        'holdfast: --cloud-int-lb-ips: cannot use "1.2.3.4", expected no load balancer of a cloud\n',
+        'holdfast: --cloud-int-lb-ips: cannot use "1.2.3.4", expected no address without --platform AWS, Azure, GCP\n',
         'holdfast: --api-port: cannot use "0", expected an integer from 1 to 65535\n',
       ].join(''),
     })
@@ -111,9 +111,46 @@ describeNetns('holdfast in the place of runtimecfg', () => {
   test('vr-ids and node-ip are the commands of holdfast, and another command is refused', () => {
     expect(runtimecfg('vr-ids', 'ostest').stdout).toMatch(/^APIVirtualRouterID: \d+\nIngressVirtualRouterID: \d+\n$/)
     expect(runtimecfg('node-ip', 'show', '10.0.0.100')).toEqual({ status: 0, stdout: '10.0.0.5\n', stderr: '' })
-    expect(runtimecfg('display')).toEqual({
+    expect(runtimecfg('show')).toEqual({
       ...{ status: 64, stdout: '' },
-      stderr: 'holdfast: COMMAND: cannot use "display", expected render, vr-ids or node-ip\n',
+      stderr: 'holdfast: COMMAND: cannot use "show", expected render, display, vr-ids or node-ip\n',
     })
+  })
+
+  test('display prints the data of the templates, and refuses an argument too many', () => {
+    const { status, stdout, stderr } = runtimecfg('display', at('kubeconfig'), '-r', at('resolv.conf'), ...VIPS)
+    expect([status, stderr]).toEqual([0, ''])
+    const shown = JSON.parse(stdout)
+    expect(shown).toMatchObject({
+      ...{ NonVirtualIP: '10.0.0.5', VRRPInterface: 'eth0', ShortHostname: 'master-0', EnableUnicast: true },
+      Cluster: { Name: 'ostest', Domain: 'test.metalkube.org', APIVIP: '10.0.0.100', VIPNetmask: 32, APILBIPs: [] },
+      Configs: [{ NonVirtualIP: '10.0.0.5' }, { NonVirtualIP: 'fd00::5' }],
+    })
+    expect(runtimecfg('display', at('kubeconfig'), at('templates'), ...VIPS).stderr).toContain(
+      'expected at most KUBECONFIG',
+    )
+  })
+
+  test('on the platform of a cloud, the load balancers take the place of the VIPs', () => {
+    const cloud = (...argv: readonly string[]) =>
+      runtimecfg('display', at('kubeconfig'), '-r', at('resolv.conf'), '--platform=AWS', ...argv)
+    const { status, stdout, stderr } = cloud(
+      ...['--cloud-ext-lb-ips', '', '--cloud-int-lb-ips', '192.0.2.1,192.0.2.2', '--cloud-ingress-lb-ips=192.0.2.9'],
+    )
+    expect([status, stderr]).toEqual([0, ''])
+    const [first, second] = JSON.parse(stdout).Configs
+    expect(first).toMatchObject({
+      Cluster: {
+        ...{ APILBIPs: [], APIIntLBIPs: ['192.0.2.1'], IngressLBIPs: ['192.0.2.9'], VIPNetmask: 0, APIVIP: '' },
+        ...{ CloudLBRecordType: 'A', CloudLBEmptyType: 'AAAA', PlatformType: 'AWS' },
+      },
+      ...{ NonVirtualIP: '', VRRPInterface: '', EnableUnicast: false },
+      LBConfig: { ApiPort: 0, LbPort: 0, StatPort: 0 },
+      // There is no address of a VIP's LAN, so the own address stays a server, as for runtimecfg.
+      DNSUpstreams: ['10.0.0.5', '10.9.9.9', '10.9.9.8'],
+    })
+    expect(second.Cluster).toMatchObject({ APIIntLBIPs: ['192.0.2.2'], IngressLBIPs: [] })
+    expect(cloud()).toMatchObject({ status: 64, stderr: expect.stringContaining('because the platform is AWS') })
+    expect(cloud('--cloud-int-lb-ips=lb.example').stderr).toContain('expected IP addresses, separated by commas')
   })
 })

@@ -19,6 +19,17 @@ export type GivenFlags = { readonly flags: readonly Given[]; readonly positional
 
 const MAYBE_VALUES = ['yaml', 'keepalived', 'both']
 
+/** Flags of runtimecfg for clouds whose DNS service the cluster does not use. */
+export const CLOUD_FLAG_LIST: readonly AgentFlag[] = [
+  {
+    long: 'cloud-ext-lb-ips',
+    value: 'wanted',
+    says: 'external load balancers of the API, with --platform AWS, Azure or GCP',
+  },
+  { long: 'cloud-int-lb-ips', value: 'wanted', says: 'internal load balancers of the API, in the place of VIPs' },
+  { long: 'cloud-ingress-lb-ips', value: 'wanted', says: 'load balancers of ingress, in the place of VIPs' },
+]
+
 export const AGENT_FLAGS: readonly AgentFlag[] = [
   { long: 'api-vips', value: 'wanted', says: 'VIPs of the API, separated by commas: one, or one for each family' },
   { long: 'ingress-vips', value: 'wanted', says: 'VIPs of ingress, in the same order' },

@@ -7,6 +7,7 @@ import { isAbsolute } from 'node:path'
 import { defined } from '../../base/defined.ts'
 import { refusedValue } from '../../base/refused-value.ts'
 import type { AgentSettings, PrintForm } from '../../cluster/decisions/agent-settings.ts'
+import { type CloudBalancers, cloudBalancers } from '../../cluster/decisions/dns/cloud-balancers.ts'
 import { parseAddress } from '../../wire/address.ts'
 import type { Given } from './agent-flag-list.ts'
 
@@ -46,14 +47,28 @@ export class AgentValues {
 
   /** Returns the VIPs of a service from the command line. `--api-vips` counts before the older `--api-vip`. */
   vips(service: 'api' | 'ingress', notes: string[]): readonly string[] {
-    const list = this.all(`${service}-vips`).flatMap((text) =>
-      text === '' ? [] : text.split(',').map((one) => one.trim()),
-    )
+    const list = this.list(`${service}-vips`)
     const single = this.last(`${service}-vip`) || undefined
     if (single === undefined) return list
     if (list.length === 0) return [single]
     if (!list.includes(single)) notes.push(`--${service}-vip ${single} is ignored, because --${service}-vips is given`)
     return list
+  }
+
+  /** Returns the values of a flag that are separated by commas. */
+  list(long: string): readonly string[] {
+    return this.all(long).flatMap((text) => (text === '' ? [] : text.split(',').map((one) => one.trim())))
+  }
+
+  /** Returns the load balancers of a cloud from the command line; empty on a platform with VIPs. */
+  cloud(platform: string): readonly CloudBalancers[] {
+    const { balancers, problems } = cloudBalancers(platform, {
+      'cloud-ext-lb-ips': this.list('cloud-ext-lb-ips'),
+      'cloud-int-lb-ips': this.list('cloud-int-lb-ips'),
+      'cloud-ingress-lb-ips': this.list('cloud-ingress-lb-ips'),
+    })
+    for (const problem of problems) this.problem(problem)
+    return balancers
   }
 
   address(long: string): void {

@@ -3,9 +3,10 @@
  * together. Pure.
  */
 import { refusedValue } from '../../base/refused-value.ts'
+import { isCloud } from '../../cluster/decisions/dns/cloud-balancers.ts'
 import type { DnsSettings } from '../../cluster/decisions/dns/settings.ts'
 import { vipPairs } from '../../cluster/decisions/engine/vip-pairs.ts'
-import { type AgentFlag, flagLines, givenFlags } from '../agent/agent-flag-list.ts'
+import { type AgentFlag, CLOUD_FLAG_LIST, flagLines, givenFlags } from '../agent/agent-flag-list.ts'
 import { type AgentEnvironment, AgentValues } from '../agent/agent-values.ts'
 
 export type MonitorOrder =
@@ -28,6 +29,7 @@ const FLAGS: readonly AgentFlag[] = [
     says: 'file with the install-config, on a bootstrap node',
   },
   { short: 'p', long: 'platform', value: 'wanted', says: 'platform, as in the Infrastructure resource' },
+  ...CLOUD_FLAG_LIST,
   { long: 'api-port', value: 'wanted', says: 'port of kube-api at an external load balancer (default: 6443)' },
   { long: 'resolv-conf', value: 'wanted', says: `file with the upstream DNS servers (default: ${RESOLV_CONF})` },
   { long: 'health-port', value: 'wanted', says: "port of CoreDNS' plugin health (default: 18080)" },
@@ -68,13 +70,18 @@ export function monitorOrder(argv: readonly string[], environment: AgentEnvironm
   const notes: string[] = []
   const vips = { api: values.vips('api', notes), ingress: values.vips('ingress', notes) }
   for (const problem of vipPairs(vips).problems) values.problem(problem)
-  if (vips.api.length === 0) values.problem(refusedValue('--api-vips', undefined, 'a list of VIPs with commas'))
+  const platform = values.last('platform') ?? ''
+  const cloud = values.cloud(platform)
+  if (isCloud(platform) && vips.api.length + vips.ingress.length > 0)
+    notes.push(`The VIPs have no effect on the platform ${platform}`)
+  if (!isCloud(platform) && vips.api.length === 0)
+    values.problem(refusedValue('--api-vips', undefined, 'a list of VIPs with commas'))
   const settings: DnsSettings = {
-    ...{ kubeconfig, template, corefile, vips },
+    ...{ kubeconfig, template, corefile, platform, cloud },
+    vips: isCloud(platform) ? { api: [], ingress: [] } : vips,
     apiPort: values.whole('api-port', 1, 65_535) ?? 6443,
     checkInterval: values.duration('check-interval') ?? 30_000,
     clusterConfig: values.path(values.last('cluster-config') || undefined, '--cluster-config'),
-    platform: values.last('platform') ?? '',
     resolvConf: values.path(values.last('resolv-conf'), '--resolv-conf') ?? RESOLV_CONF,
     healthPort: values.whole('health-port', 1, 65_535) ?? 18_080,
     dnsmasqHosts: values.path(values.last('dnsmasq-hosts'), '--dnsmasq-hosts'),

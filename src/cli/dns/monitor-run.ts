@@ -84,7 +84,7 @@ async function serve(settings: DnsSettings, log: AgentLogging, signal: AbortSign
 
 /** Returns the cluster, or the reason why its name is unknown or no name in DNS. */
 function clusterOf(settings: DnsSettings): DnsCluster | string {
-  const { clusterConfig: file, kubeconfig, platform, vips } = settings
+  const { cloud, clusterConfig: file, kubeconfig, platform, vips } = settings
   const clusterConfig = file === undefined ? undefined : textIn(file)
   if (file !== undefined && clusterConfig === undefined) return `Cannot read the cluster configuration ${file}`
   const found = clusterNameIn({ clusterConfig, server: serverIn({ kubeconfig }) })
@@ -93,7 +93,7 @@ function clusterOf(settings: DnsSettings): DnsCluster | string {
   if (domain === undefined) return 'Cannot name the domain of the cluster: the install-config has no baseDomain'
   const full = clusterDomain({ name, domain })
   if (!isHostName(full)) return `Cannot use ${JSON.stringify(full)} as domain of the cluster: expected a name in DNS`
-  return { name, domain, platform, pairs: vipPairs(vips).pairs }
+  return { name, domain, platform, cloud, pairs: vipPairs(vips).pairs }
 }
 
 type Reports = { readonly account: DnsAccount; readonly log: AgentLogging }

@@ -1,7 +1,8 @@
 /** The command line of `holdfast runtimecfg render`: runtimecfg's flags. All invalid values are reported together. */
 import { refusedValue } from '../../base/refused-value.ts'
+import { type CloudBalancers, isCloud } from '../../cluster/decisions/dns/cloud-balancers.ts'
 import { type VipPair, vipPairs } from '../../cluster/decisions/engine/vip-pairs.ts'
-import { type AgentFlag, flagLines, givenFlags } from '../agent/agent-flag-list.ts'
+import { type AgentFlag, CLOUD_FLAG_LIST, flagLines, givenFlags } from '../agent/agent-flag-list.ts'
 import { type AgentEnvironment, AgentValues } from '../agent/agent-values.ts'
 
 export type RenderSettings = {
@@ -15,6 +16,8 @@ export type RenderSettings = {
   readonly clusterConfig: string | undefined
   readonly resolvConf: string
   readonly platform: string
+  /** Load balancers of a cloud, in the place of VIPs; empty on a platform with VIPs. */
+  readonly cloud: readonly CloudBalancers[]
   readonly unicast: boolean
   readonly hostnameFile: string | undefined
 }
@@ -25,7 +28,6 @@ export type RenderOrder =
   | { readonly do: 'refuse'; readonly problems: readonly string[] }
 
 const RESOLV_CONF = '/etc/resolv.conf'
-const CLOUD = ['cloud-ext-lb-ips', 'cloud-int-lb-ips', 'cloud-ingress-lb-ips'] as const
 
 const FLAGS: readonly AgentFlag[] = [
   { short: 'o', long: 'out-dir', value: 'wanted', says: 'folder of the results (default: a new temporary folder)' },
@@ -40,27 +42,35 @@ const FLAGS: readonly AgentFlag[] = [
   { short: 'r', long: 'resolvconf-path', value: 'wanted', says: `file with the DNS servers (default: ${RESOLV_CONF})` },
   { short: 'c', long: 'cluster-config', value: 'wanted', says: 'file with the install-config, on a bootstrap node' },
   { short: 'p', long: 'platform', value: 'wanted', says: 'platform, as in the Infrastructure resource' },
-  ...CLOUD.map((long): AgentFlag => ({ long, value: 'wanted', says: 'refused: cloud load balancers' })),
+  ...CLOUD_FLAG_LIST,
   { long: 'verbose', says: 'without effect' },
   { short: 'h', long: 'help', says: 'print this help' },
 ]
 
-export function renderOrder(argv: readonly string[], environment: AgentEnvironment): RenderOrder {
-  const read = givenFlags(argv, FLAGS)
+/** Reads the arguments of a command. `display` has no templates, and takes `./kubeconfig` if none is given. */
+export function renderOrder(
+  argv: readonly string[],
+  environment: AgentEnvironment,
+  command: 'render' | 'display' = 'render',
+): RenderOrder {
+  const read = givenFlags(argv, command === 'render' ? FLAGS : FLAGS.filter(({ long }) => long !== 'out-dir'))
   if (typeof read === 'string') return { do: 'refuse', problems: [read] }
   if (read.flags.some(({ flag }) => flag.long === 'help')) return { do: 'help' }
   const values = new AgentValues(read.flags)
-  const [kubeconfig, ...paths] = read.positional
-  if (kubeconfig === undefined || paths.length === 0)
+  const [kubeconfig = command === 'display' ? './kubeconfig' : undefined, ...paths] = read.positional
+  if (command === 'display' && paths.length > 0)
+    values.problem(refusedValue('arguments', read.positional.join(' '), 'at most KUBECONFIG'))
+  if (command === 'render' && (kubeconfig === undefined || paths.length === 0))
     values.problem(refusedValue('arguments', read.positional.join(' '), 'KUBECONFIG and at least one TEMPLATE'))
   const notes: string[] = []
   const vips = { api: values.vips('api', notes), ingress: values.vips('ingress', notes) }
   const { pairs, problems } = vipPairs(vips)
   for (const problem of problems) values.problem(problem)
-  if (vips.api.length + vips.ingress.length === 0)
+  const platform = values.last('platform') ?? ''
+  const cloud = values.cloud(platform)
+  if (isCloud(platform) && pairs.length > 0) notes.push(`The VIPs have no effect on the platform ${platform}`)
+  if (!isCloud(platform) && vips.api.length + vips.ingress.length === 0)
     values.problem(refusedValue('--api-vips or --ingress-vips', undefined, 'a list of VIPs with commas'))
-  for (const long of CLOUD)
-    if (values.has(long)) values.problem(refusedValue(`--${long}`, values.last(long), 'no load balancer of a cloud'))
   const port = (long: string, unsaid: number) => values.whole(long, 1, 65_535) ?? unsaid
   const settings: RenderSettings = {
     ...{ kubeconfig: kubeconfig ?? '', paths, pairs },
@@ -68,7 +78,7 @@ export function renderOrder(argv: readonly string[], environment: AgentEnvironme
     ports: { api: port('api-port', 6443), balancer: port('lb-port', 9445), statistics: port('stat-port', 29_445) },
     clusterConfig: values.last('cluster-config') || undefined,
     resolvConf: values.last('resolvconf-path') || RESOLV_CONF,
-    platform: values.last('platform') ?? '',
+    ...{ platform, cloud },
     unicast: environment.ENABLE_UNICAST === 'yes',
     hostnameFile: environment.RUNTIMECFG_HOSTNAME_PATH || undefined,
   }
@@ -83,4 +93,13 @@ ending .tmpl. A template that cannot be executed is reported with line and colum
 ${flagLines(FLAGS)}
 Environment: ENABLE_UNICAST=yes, RUNTIMECFG_HOSTNAME_PATH.
 Exit status: 0 ok, 1 a template was not executed, or a fact is not known, 64 usage (reports every invalid value).
+`
+
+export const displayHelp = (): string => `Usage: holdfast runtimecfg display [KUBECONFIG] FLAGS
+
+Prints the data with which render executes templates, as JSON (KUBECONFIG: ./kubeconfig).
+
+${flagLines(FLAGS.filter(({ long }) => long !== 'out-dir'))}
+Environment: ENABLE_UNICAST=yes, RUNTIMECFG_HOSTNAME_PATH.
+Exit status: 0 ok, 1 a fact is not known, 64 usage (reports every invalid value).
 `

@@ -18,8 +18,9 @@ import { EXIT } from '../../app/exit-code.ts'
 import { messageOf } from '../../base/message-of.ts'
 import { refusedValue } from '../../base/refused-value.ts'
 import { clusterNameIn } from '../../cluster/decisions/cluster-name.ts'
+import type { CloudBalancers } from '../../cluster/decisions/dns/cloud-balancers.ts'
 import { upstreamsIn } from '../../cluster/decisions/dns/upstreams.ts'
-import { allVips } from '../../cluster/decisions/engine/vip-pairs.ts'
+import { allVips, type VipPair } from '../../cluster/decisions/engine/vip-pairs.ts'
 import { vridsOf } from '../../cluster/decisions/engine/vrid.ts'
 import { vrrpInterface } from '../../cluster/decisions/engine/vrrp-interface.ts'
 import { type PairFacts, type TemplateFacts, templateData } from '../../cluster/decisions/template-data.ts'
@@ -28,10 +29,10 @@ import { upstreamText } from '../../cluster/runtime/dns/upstream-file.ts'
 import { machineWith, textIn } from '../../cluster/runtime/machine.ts'
 import { render } from '../../template/render.ts'
 import type { Structure } from '../../template/value.ts'
-import type { Address } from '../../wire/address.ts'
+import { parseAddress } from '../../wire/address.ts'
 import type { CommandResult } from '../command.ts'
 import { readNodeTables } from '../node-tables.ts'
-import { type RenderSettings, renderHelp, renderOrder } from './render-flags.ts'
+import { displayHelp, type RenderSettings, renderHelp, renderOrder } from './render-flags.ts'
 
 const ENDING = '.tmpl'
 
@@ -55,6 +56,20 @@ export function renderCommand(argv: readonly string[]): CommandResult {
     }
   } catch (error) {
     return { exitCode: EXIT.failure, stdout: '', stderr: lines([...notes, messageOf(error)]) }
+  }
+}
+
+/** Prints the data of templates, without a template. */
+export function displayCommand(argv: readonly string[]): CommandResult {
+  const order = renderOrder(argv, process.env, 'display')
+  if (order.do === 'help') return { exitCode: EXIT.ok, stdout: displayHelp(), stderr: '' }
+  if (order.do === 'refuse') return { exitCode: EXIT.usage, stdout: '', stderr: lines(order.problems) }
+  const facts = factsOf(order.settings)
+  if (typeof facts === 'string') return { exitCode: EXIT.failure, stdout: '', stderr: lines([...order.notes, facts]) }
+  return {
+    exitCode: EXIT.ok,
+    stdout: `${JSON.stringify(templateData(facts), undefined, 2)}\n`,
+    stderr: lines(order.notes),
   }
 }
 
@@ -100,20 +115,10 @@ function factsOf(settings: RenderSettings): TemplateFacts | string {
   if (typeof named === 'string') return named
   const vrids = vridsOf(named.name)
   if (vrids === undefined) return 'Cannot compute VRIDs: the name of the cluster is empty'
-  const tables = readNodeTables()
-  if (tables === undefined) return 'Cannot read links, addresses and routes of this machine'
-  const { node, files } = machineWith(tables.view)
-  const vips = allVips(pairs)
-  const placed: PairFacts[] = []
-  const own: Address[] = []
-  for (const { api, ingress } of pairs) {
-    const pair = [api, ingress].filter((vip) => vip !== undefined)
-    const place = vrrpInterface(node, files, pair, vips)
-    if (typeof place === 'string') return place
-    const none = { backends: [], ingressPeers: [] }
-    own.push(place.source)
-    placed.push({ ...{ api, ingress }, own: place.source, interface: place.interface, ...none })
-  }
+  const placed = settings.cloud.length > 0 ? settings.cloud.map(balanced) : placedPairs(pairs)
+  if (typeof placed === 'string') return placed
+  const own = placed.flatMap((pair) => parseAddress(pair.own) ?? [])
+  const isCloud = settings.cloud.length > 0
   const resolvConf = upstreamText(settings.resolvConf)
   if (resolvConf === undefined) return `Cannot read the DNS servers in ${settings.resolvConf}`
   const { servers } = upstreamsIn(resolvConf, own)
@@ -121,8 +126,39 @@ function factsOf(settings: RenderSettings): TemplateFacts | string {
   return {
     clusterName: named.name,
     domain: named.domain ?? '',
-    ...{ vrids, platform: settings.platform, topology: '', controlPlaneNodes: 0, unicast: settings.unicast },
+    ...{
+      vrids,
+      platform: settings.platform,
+      topology: '',
+      controlPlaneNodes: 0,
+      unicast: settings.unicast && !isCloud,
+    },
     hostname: ((settings.hostnameFile && textIn(settings.hostnameFile)?.trim()) || hostname()).split('.')[0] ?? '',
-    ...{ upstreams: servers, ports: settings.ports, pairs: placed },
+    ...{ upstreams: servers, ports: isCloud ? NO_PORTS : settings.ports, pairs: placed },
   }
+}
+
+/** HAProxy does not run on the nodes of a cloud. */
+const NO_PORTS = { api: 0, balancer: 0, statistics: 0 }
+
+const NO_NODES = { backends: [], ingressPeers: [] }
+const balanced = (cloud: CloudBalancers): PairFacts => ({
+  ...{ api: undefined, ingress: undefined, own: '', interface: '', cloud },
+  ...NO_NODES,
+})
+
+/** Returns the place of each pair of VIPs on this node, or the reason why one has none. */
+function placedPairs(pairs: readonly VipPair[]): readonly PairFacts[] | string {
+  const tables = readNodeTables()
+  if (tables === undefined) return 'Cannot read links, addresses and routes of this machine'
+  const { node, files } = machineWith(tables.view)
+  const vips = allVips(pairs)
+  const placed: PairFacts[] = []
+  for (const { api, ingress } of pairs) {
+    const pair = [api, ingress].filter((vip) => vip !== undefined)
+    const place = vrrpInterface(node, files, pair, vips)
+    if (typeof place === 'string') return place
+    placed.push({ ...{ api, ingress }, own: place.source, interface: place.interface, ...NO_NODES })
+  }
+  return placed
 }

@@ -6,6 +6,7 @@ import type { CommandResult } from '../command.ts'
 const HELP = `Usage: holdfast runtimecfg COMMAND (also under the name runtimecfg)
 
   render KUBECONFIG TEMPLATE...  execute templates with the facts of this node (--help lists the flags)
+  display [KUBECONFIG]           print these facts as JSON
   vr-ids NAME                    print the VRIDs of a cluster (as holdfast vrid)
   node-ip show|set               find the address of the node (as holdfast node-ip)
   -h, --help                     print this help
@@ -19,6 +20,8 @@ export async function runtimecfgCommand(
   switch (command) {
     case 'render':
       return (await import('./render.ts')).renderCommand(rest)
+    case 'display':
+      return (await import('./render.ts')).displayCommand(rest)
     case 'vr-ids':
       return await main(['vrid', ...rest])
     case 'node-ip':
@@ -28,7 +31,7 @@ export async function runtimecfgCommand(
     case '-h':
       return { exitCode: EXIT.ok, stdout: HELP, stderr: '' }
     default: {
-      const problem = refusedValue('COMMAND', command, 'render, vr-ids or node-ip')
+      const problem = refusedValue('COMMAND', command, 'render, display, vr-ids or node-ip')
       return { exitCode: EXIT.usage, stdout: '', stderr: `holdfast: ${problem}\n` }
     }
   }

@@ -4,6 +4,7 @@
  */
 import type { Structure, TemplateValue } from '../../template/value.ts'
 import { type Address, familyOf } from '../../wire/address.ts'
+import { type CloudBalancers, cloudFields } from './dns/cloud-balancers.ts'
 import type { Vrids } from './engine/vrid.ts'
 
 /** A control plane node to which the API's load balancer sends. */
@@ -20,6 +21,8 @@ export type PairFacts = {
   readonly backends: readonly Backend[]
   /** Addresses of all nodes that may hold the ingress VIP, sorted. */
   readonly ingressPeers: readonly string[]
+  /** Load balancers of a cloud, in the place of VIPs. */
+  readonly cloud?: CloudBalancers
 }
 
 export type TemplateFacts = {
@@ -65,14 +68,10 @@ function pairData(facts: TemplateFacts, pair: PairFacts): Structure {
       IngressVirtualRouterID: vrids.ingress,
       ...recordTypes('IngressVIP', pair.ingress),
       // runtimecfg takes the family of the API's VIP for both. Without this VIP it takes IPv6.
-      VIPNetmask: pair.api !== undefined && familyOf(pair.api) === 'ipv4' ? 32 : 128,
+      VIPNetmask: pair.cloud !== undefined ? 0 : pair.api !== undefined && familyOf(pair.api) === 'ipv4' ? 32 : 128,
       MasterAmount: facts.controlPlaneNodes,
       NodeAddresses: [],
-      APILBIPs: [],
-      APIIntLBIPs: [],
-      IngressLBIPs: [],
-      CloudLBRecordType: '',
-      CloudLBEmptyType: '',
+      ...cloudFields(pair.cloud),
       PlatformType: facts.platform,
       ControlPlaneTopology: facts.topology,
     },

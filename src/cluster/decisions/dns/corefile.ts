@@ -8,6 +8,7 @@ import type { Structure } from '../../../template/value.ts'
 import { type Address, familyOf } from '../../../wire/address.ts'
 import type { ClusterNode } from '../cluster-node.ts'
 import type { VipPair } from '../engine/vip-pairs.ts'
+import { type CloudBalancers, cloudFields } from './cloud-balancers.ts'
 import { corefileProblems } from './corefile-check.ts'
 import { type DnsWishes, withWishes } from './corefile-wishes.ts'
 import { clusterDomain } from './dns-name.ts'
@@ -19,6 +20,8 @@ export type DnsCluster = {
   readonly domain: string
   readonly pairs: readonly VipPair[]
   readonly platform: string
+  /** Load balancers of a cloud, in the place of VIPs. */
+  readonly cloud?: readonly CloudBalancers[]
 }
 
 export type CorefileSources = {
@@ -95,14 +98,20 @@ export function corefileData(
   upstreams: readonly string[],
   records: readonly NodeRecord[],
 ): Structure {
-  const [first, ...others] = parts.cluster.pairs
-  const data = (pair: VipPair | undefined) => pairData(parts, pair, upstreams, records)
-  return { ...data(first), Configs: [data(first), ...others.map(data)] }
+  const { cloud = [], pairs } = parts.cluster
+  const data = (pair: VipPair | undefined, balancers?: CloudBalancers) =>
+    pairData(parts, { pair, balancers }, upstreams, records)
+  if (cloud.length > 0) {
+    const configs = cloud.map((balancers) => data(undefined, balancers))
+    return { ...configs[0], Configs: configs }
+  }
+  const [first, ...others] = pairs
+  return { ...data(first), Configs: [data(first), ...others.map((pair) => data(pair))] }
 }
 
 function pairData(
   { cluster, self, shortHostname }: NodeParts,
-  pair: VipPair | undefined,
+  { pair, balancers }: { readonly pair: VipPair | undefined; readonly balancers: CloudBalancers | undefined },
   upstreams: readonly string[],
   records: readonly NodeRecord[],
 ): Structure {
@@ -117,11 +126,12 @@ function pairData(
       APIVIPEmptyType: emptyType(api),
       IngressVIPRecordType: recordType(ingress),
       IngressVIPEmptyType: emptyType(ingress),
-      VIPNetmask: api === undefined || familyOf(api) === 'ipv6' ? 128 : 32,
+      ...cloudFields(balancers),
+      VIPNetmask: balancers !== undefined ? 0 : api === undefined || familyOf(api) === 'ipv6' ? 128 : 32,
       NodeAddresses: records,
       PlatformType: cluster.platform,
     },
-    NonVirtualIP: self ?? '',
+    NonVirtualIP: balancers === undefined ? (self ?? '') : '',
     ShortHostname: shortHostname,
     DNSUpstreams: upstreams,
   }

@@ -1,6 +1,7 @@
 /** Settings of `holdfast corednsmonitor`. Flags are read in cli/dns/monitor-flags.ts. */
 import type { LogFormat } from '../../../config/config.ts'
 import type { Service } from '../engine/vrid.ts'
+import type { CloudBalancers } from './cloud-balancers.ts'
 
 export type DnsSettings = {
   /** Path of the kubeconfig. */
@@ -14,6 +15,8 @@ export type DnsSettings = {
   readonly checkInterval: number
   readonly clusterConfig: string | undefined
   readonly platform: string
+  /** Load balancers of a cloud, in the place of VIPs; empty on a platform with VIPs. */
+  readonly cloud: readonly CloudBalancers[]
   readonly resolvConf: string
   /** Port of CoreDNS' plugin `health`. */
   readonly healthPort: number

@@ -54,6 +54,43 @@ const directives = (text: string): string[] => {
   )
 }
 
+describe('the Corefile of a cluster behind load balancers of a cloud', () => {
+  const template = `. {
+    forward .{{ range .DNSUpstreams }} {{ . }}{{ end }} {
+        force_tcp
+    }
+{{- range .Configs }}
+    template IN {{ .Cluster.CloudLBRecordType }} ${DOMAIN} {
+        match ^api-int[.]${DOMAIN}[.]$
+        answer "{{"{{ .Name }}"}} 60 in {{"{{ .Type }}"}} {{ index .Cluster.APIIntLBIPs 0 }}"
+    }
+    template IN {{ .Cluster.CloudLBEmptyType }} ${DOMAIN} {
+        match ^api-int[.]${DOMAIN}[.]$
+    }
+{{- end }}
+    hosts {
+{{- range .Cluster.NodeAddresses }}
+        {{ .Address }} {{ .Name }}
+{{- end }}
+    }
+}
+`
+  test.each([
+    ['192.0.2.1', 'A', 'AAAA'],
+    ['2001:db8::1', 'AAAA', 'A'],
+  ])('answers api-int with %s for the type %s, and not for %s', (place, type, empty) => {
+    const cloud = [{ api: undefined, apiInt: address(place), ingress: undefined }]
+    const cluster = { ...SOURCES.cluster, pairs: [], platform: 'AWS', cloud }
+    const match = `match ^api-int[.]${DOMAIN}[.]$`
+    expect(directives(fileOf({ cluster, template }))).toEqual([
+      'forward . 9.9.9.9 1.1.1.1 | force_tcp',
+      `template IN ${type} ${DOMAIN} | ${match} | answer {{ .Name }} 60 in {{ .Type }} ${place}`,
+      `template IN ${empty} ${DOMAIN} | ${match}`,
+      'hosts | 10.0.0.11 m0 | 10.0.0.12 m1 | fd00::12 m1',
+    ])
+  })
+})
+
 describe('the Corefile', () => {
   test('has the directives of an on-premises node', () => {
     const dot = '[.]ostest.example.com[.]$'
