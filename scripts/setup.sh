@@ -1,63 +1,71 @@
 #!/bin/sh
 # Installs what this checkout needs: `scripts/setup.sh runtime` for the demo, `scripts/setup.sh test` for the tests,
 # `scripts/setup.sh bench` for the benchmark, `scripts/setup.sh container` for the image, `scripts/setup.sh fuzz` for
-# the fuzzers of the native parts. This script decides which Debian packages are needed, and when node_modules and dist
-# are outdated. The script installs only what is missing, prints nothing if nothing is missing, and never starts a
-# service of a package.
+# the fuzzers of the native parts. Several modes install all their packages by one call of apt-get. This script decides
+# which Debian packages are needed, and when node_modules and dist are outdated. The script installs only what is
+# missing, prints nothing if nothing is missing, and never starts a service of a package.
 set -eu
 
-mode=${1:-runtime}
+modes=${*:-runtime}
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
 
-# Commands that each mode needs, as `command:package`.
-case $mode in
-  runtime) needs='ip:iproute2' ;;
-  test)
-    needs='ip:iproute2 sysctl:procps nft:nftables keepalived:keepalived vtysh:frr tshark:tshark dumpcap:tshark'
-    # Services that health checks check in tests (haproxy, openssl), and the program of keepalived's checks in the
-    # benchmark (curl).
-    needs="$needs haproxy:haproxy curl:curl openssl:openssl"
-    # Prometheus reads deploy/prometheus, and scrapes nodes with it.
-    needs="$needs prometheus:prometheus promtool:prometheus"
-    # Tests of an installed release use these programs.
-    needs="$needs systemctl:systemd nsenter:util-linux"
-    # Tests of the status page use this browser.
-    needs="$needs chromium:chromium"
-    # The DNS part is tried with a DNS client and with dnsmasq.
-    needs="$needs dig:bind9-dnsutils dnsmasq:dnsmasq-base"
-    # strace holds a process in a system call, as a busy kernel does.
-    needs="$needs strace:strace"
-    # A compiler for the optional package raw-socket.
-    needs="$needs g++:g++ make:make python3:python3"
-    ;;
-  bench)
-    needs='ip:iproute2 sysctl:procps nft:nftables keepalived:keepalived vtysh:frr tshark:tshark dumpcap:tshark'
-    needs="$needs haproxy:haproxy curl:curl openssl:openssl"
-    # The benchmark compiles its measuring programs at its start (g++ brings gcc and its headers). rsvg-convert draws
-    # pictures as PNG.
-    needs="$needs cc:g++ rsvg-convert:librsvg2-bin"
-    ;;
-  container)
-    # The Docker engine (scripts/docker-engine.sh), and the program that makes stand-ins of base images.
-    needs='ip:iproute2 dockerd:docker.io docker:docker.io iptables:iptables mmdebstrap:mmdebstrap'
-    # The lab (make lab) uses nft to drop protocol 112, and Compose, which is installed if version 2 is missing.
-    needs="$needs nft:nftables"
-    docker compose version >/dev/null 2>&1 || needs="$needs docker-compose:docker-compose"
-    # These programs run the manifests of static pods.
-    needs="$needs nsenter:util-linux podman:podman runc:runc catatonit:catatonit"
-    ;;
-  fuzz)
-    needs='ip:iproute2 clang:clang cc:g++ nm:binutils'
-    # libFuzzer and the sanitizers are libraries without a command, so their file is looked for.
-    ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a >/dev/null 2>&1 ||
-      needs="$needs libclang_rt:libclang-rt-dev"
-    ;;
-  *) fail "Cannot set up \"$mode\": expected runtime, test, bench, container or fuzz" ;;
-esac
+# Commands that the modes need, as `command:package`.
+needs=
+for mode in $modes; do
+  case $mode in
+    runtime) needs="$needs ip:iproute2" ;;
+    test)
+      needs="$needs ip:iproute2 sysctl:procps nft:nftables keepalived:keepalived vtysh:frr tshark:tshark dumpcap:tshark"
+      # Services that health checks check in tests (haproxy, openssl), and the program of keepalived's checks in the
+      # benchmark (curl).
+      needs="$needs haproxy:haproxy curl:curl openssl:openssl"
+      # Prometheus reads deploy/prometheus, and scrapes nodes with it.
+      needs="$needs prometheus:prometheus promtool:prometheus"
+      # Tests of an installed release use these programs.
+      needs="$needs systemctl:systemd nsenter:util-linux"
+      # Tests of the status page use this browser.
+      needs="$needs chromium:chromium"
+      # The DNS part is tried with a DNS client and with dnsmasq.
+      needs="$needs dig:bind9-dnsutils dnsmasq:dnsmasq-base"
+      # strace holds a process in a system call, as a busy kernel does.
+      needs="$needs strace:strace"
+      # A compiler for the optional package raw-socket.
+      needs="$needs g++:g++ make:make python3:python3"
+      ;;
+    bench)
+      needs="$needs ip:iproute2 sysctl:procps nft:nftables keepalived:keepalived vtysh:frr tshark:tshark dumpcap:tshark"
+      needs="$needs haproxy:haproxy curl:curl openssl:openssl"
+      # The benchmark compiles its measuring programs at its start (g++ brings gcc and its headers). rsvg-convert draws
+      # pictures as PNG.
+      needs="$needs cc:g++ rsvg-convert:librsvg2-bin"
+      ;;
+    container)
+      # The Docker engine (scripts/docker-engine.sh), and the program that makes stand-ins of base images.
+      needs="$needs ip:iproute2 dockerd:docker.io docker:docker.io iptables:iptables mmdebstrap:mmdebstrap"
+      # The lab (make lab) uses nft to drop protocol 112, and Compose, which is installed if version 2 is missing.
+      needs="$needs nft:nftables"
+      docker compose version >/dev/null 2>&1 || needs="$needs docker-compose:docker-compose"
+      # These programs run the manifests of static pods.
+      needs="$needs nsenter:util-linux podman:podman runc:runc catatonit:catatonit"
+      ;;
+    fuzz)
+      needs="$needs ip:iproute2 clang:clang cc:g++ nm:binutils"
+      # libFuzzer and the sanitizers are libraries without a command, so their file is looked for.
+      ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a >/dev/null 2>&1 ||
+        needs="$needs libclang_rt:libclang-rt-dev"
+      ;;
+    *) fail "Cannot set up \"$mode\": expected runtime, test, bench, container or fuzz" ;;
+  esac
+done
+
+# Returns whether a mode is among the given ones.
+sets_up() {
+  case " $modes " in *" $1 "*) return 0 ;; *) return 1 ;; esac
+}
 
 PATH=$PATH:/usr/sbin:/sbin
 export PATH
@@ -132,7 +140,7 @@ fi
 
 # The optional package of `io: raw-socket` is C++, compiled for one version of Node.js. Only mode `test` needs it. -----
 
-if [ "$mode" = test ]; then
+if sets_up test; then
   addons=node_modules/.holdfast-addons
   built="$lock $(node -p process.versions.modules)"
   if [ "$(cat "$addons" 2>/dev/null)" != "$built" ] ||
@@ -157,14 +165,14 @@ fi
 
 # CoreDNS, for the tests of the DNS part. They are skipped without it, and fail with REQUIRE_INTEROP=1. --------------------
 
-if [ "$mode" = test ] && ! scripts/coredns.sh --look >/dev/null; then
+if sets_up test && ! scripts/coredns.sh --look >/dev/null; then
   say 'building CoreDNS'
   scripts/coredns.sh >/dev/null || say 'Cannot build CoreDNS (Go and its module proxy are needed)'
 fi
 
 # Packages of a node's network services, which tests unpack in a machine of their own. Skipped as CoreDNS is. --------------
 
-if [ "$mode" = test ] && ! scripts/node-packages.sh --look >/dev/null; then
+if sets_up test && ! scripts/node-packages.sh --look >/dev/null; then
   say 'downloading the packages of a node'
   scripts/node-packages.sh >/dev/null || say 'Cannot download the packages of a node (Debian and apt-get are needed)'
 fi
