@@ -41,6 +41,8 @@ int snapshot_fd = -1;
 static unsigned char *snapshot;
 static size_t snapshot_size;
 
+static bool had_snapshot; /* the engine wanted to be started again, at least for a time */
+
 static uint64_t restarted_at; /* of the last restart or replacement; 0 = none */
 static unsigned restarts;
 static bool is_ordered; /* the next engine follows no crash */
@@ -71,6 +73,7 @@ const char *store_snapshot(const unsigned char *bytes, size_t size) {
   if (snapshot == NULL) return "no memory to keep it";
   memcpy(snapshot, bytes, size);
   snapshot_size = size;
+  had_snapshot = true;
   return NULL;
 }
 
@@ -128,8 +131,8 @@ static const char *find_obstacle(const struct engine *engine) {
   if (snapshot == NULL || words == NULL || engine->pid <= 0) return "the engine has given no record";
   if (engine->waits || engine->stopping) return "the engine is starting or stopping";
   if (!has_all_memberships()) return "the guardian cannot join the multicast groups";
-  if (!are_claims_armed() || !are_plans_kept()) return "a router is not at rest";
-  return NULL;
+  if (!are_claims_armed()) return "the clock of a router was withdrawn or has stopped";
+  return are_plans_kept() ? NULL : "a router with addresses has no clock";
 }
 
 /*
@@ -146,9 +149,21 @@ static void let_wait(struct engine *engine, uint64_t now) {
   (void)kill(engine->pid, SIGKILL);
 }
 
+static void log_obstacle(const char *obstacle) {
+  struct line line;
+  begin_line(&line, LOG_WARN, "engineNotRestarted", "engine died: not started again, its addresses are released");
+  append_string(&line, "reason", obstacle);
+  end_line(&line);
+}
+
 bool begin_restart(struct engine *engine) {
   const uint64_t now = now_ns();
-  if (find_obstacle(engine) != NULL || (restarted_at != 0 && now - restarted_at < AGAIN)) return false;
+  const bool is_again = restarted_at != 0 && now - restarted_at < AGAIN;
+  const char *const obstacle = is_again ? "the engine was started again less than a minute ago" : find_obstacle(engine);
+  if (obstacle != NULL) {
+    if (had_snapshot && plans.first != NULL && !engine->waits && !engine->stopping) log_obstacle(obstacle);
+    return false;
+  }
   is_ordered = false;
   let_wait(engine, now);
   return true;

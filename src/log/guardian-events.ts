@@ -26,6 +26,12 @@ export const GUARDIAN_EVENTS = logEvents<string>()({
     means: 'A signal ended the engine',
     act: 'look for the sender of the signal, or for a crash, in the lines before',
   },
+  engineNotRestarted: {
+    level: 'warn',
+    fields: ['reason'],
+    means: 'The engine died and the guardian released its addresses, although `onCrash: restart` is configured',
+    act: 'look at `reason`; docs/failures.md lists the cases',
+  },
   engineNotStarted: {
     level: 'error',
     fields: ['program', ...FAILED_CALL],

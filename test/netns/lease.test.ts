@@ -11,6 +11,8 @@ import { createLab, LAB_VIP, LAB_VIP6 } from '../../src/lab/lab.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
 import { Capture, type Frame } from '../../src/lab/watch/capture.ts'
 import { judgeTime } from '../judge/time.ts'
+import { Attacker } from '../support/attacker.ts'
+import { advertisementFrame } from '../support/forged-frame.ts'
 import { describeNetns } from '../support/require.ts'
 import { Turns } from '../support/turns.ts'
 
@@ -21,15 +23,20 @@ const LEASE = 1_200
 const MARGIN = 500
 const DEMOTIONS = 50
 
-type Options = { readonly intervalMs: number; readonly address?: string; readonly unicast?: boolean }
+type Options = {
+  readonly intervalMs: number
+  readonly address?: string
+  readonly unicast?: boolean
+  readonly realtime?: boolean
+}
 
 async function startGroup({ onTestFinished }: TestContext, options: Options, isSyncGroup = false) {
-  const { intervalMs, address = LAB_VIP, unicast = false } = options
+  const { intervalMs, address = LAB_VIP, realtime = false, unicast = false } = options
   const lab = createLab({ routers: 3, ipv6: address.includes(':') })
   onTestFinished(() => lab.destroy())
   const daemons = lab.routers.map((host, i) => {
     const unicastPeers = lab.routers.filter((other) => other !== host).map((other) => other.address)
-    const plan = { host, priority: 200 - 50 * i, intervalMs, address }
+    const plan = { host, priority: 200 - 50 * i, intervalMs, address, realtime }
     const top = isSyncGroup ? { ...ON, syncGroups: [{ name: 'all', members: ['vip'] }] } : ON
     return new Holdfast(lab, unicast ? { ...plan, unicastPeers } : plan, {}, [], top)
   })
@@ -156,6 +163,24 @@ describeNetns('a group with lease on', () => {
     expect(await transitionsOf(daemons)).toEqual(before)
     await clocked(first)
   })
+
+  for (const rate of [200, 2_000])
+    turns.test(`${rate} forged packets a second neither silence the Active nor move the address`, async (context) => {
+      const { lab, first, daemons } = await startGroup(context, { intervalMs: 100, realtime: true })
+      const attacker = new Attacker(lab, lab.client)
+      await attacker.ready()
+      const before = await transitionsOf(daemons)
+      const capture = await Capture.start(lab, 'forged', ADVERTISEMENTS)
+      // Each of these packets is news that the engine has to read, although the engine refuses the TTL.
+      const frame = advertisementFrame({ source: '10.77.0.66', priority: 255, ttl: 1 })
+      const { sent } = await attacker.send([frame], 3 * rate, rate)
+      const own = advertisements(await capture.stop()).filter(({ source }) => source === first.host.address)
+      console.log(`${sent} forged packets: ${own.length} advertisements, longest gap ${longestGap(own).toFixed(1)} ms`)
+      expect(sent).toBe(3 * rate)
+      expect(own.length).toBeGreaterThan(20)
+      judgeTime('ms between two advertisements', longestGap(own), 150 + 60, 'docs/adr/0094')
+      expect(await transitionsOf(daemons)).toEqual(before)
+    })
 
   turns.test(
     `after a demotion by a check no advertisement has the former priority, ${DEMOTIONS} times`,

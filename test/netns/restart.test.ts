@@ -171,6 +171,8 @@ describeNetns('an engine with onCrash: restart', () => {
     await eventually('r2 alone to have the address', () => lab.holders(LAB_VIP).join() === 'r2', SIGHT(first))
     await ended(first)
     expect(first.records.map(({ event }) => event)).toContain('plansExecuted')
+    const refusals = first.records.filter(({ event }) => event === 'engineNotRestarted')
+    expect(refusals.map(({ reason }) => reason)).toEqual(['the engine was started again less than a minute ago'])
   })
 
   test('SIGTERM before the new engine is there releases the addresses', async () => {

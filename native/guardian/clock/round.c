@@ -22,6 +22,7 @@
 
 #define RETRY (1 * NS_PER_MS)
 #define ADVANCE_PARTS 50u /* parts of a period; a round comes earlier by one part at most */
+#define HELD_PARTS 2u /* news holds a round for half a period; then the engine advertises itself */
 #define LATE_PERIODS 2u /* since the last frame: the round is later than one interval */
 
 enum sending { SENT, BLOCKED, FAILED, WITHDRAWN };
@@ -138,6 +139,7 @@ void run_round(struct order *order) {
     advance_deadline(order, now);
     return finish_stopped(order);
   }
+  if (now >= order->planned + order->period / HELD_PARTS) return finish_stopped(order);
   free_slot(order);
   plan_round(order, now + RETRY);
 }

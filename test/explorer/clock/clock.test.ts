@@ -12,6 +12,8 @@ describe('the model of the guardian clock with all rules', () => {
   const settings: Setting[] = [
     { orders: 2, news: 1 },
     { news: 2, orders: 1 },
+    { forged: true, orders: 1 },
+    { forged: true, faults: 1, kinds: ['engine'] },
     { faults: 1, kinds: ['engine'], says: PRIORITY.low },
     { faults: 1, kinds: ['engine'], news: 1 },
     { faults: 1, kinds: ['kill'], orders: 1, news: 1 },
@@ -45,6 +47,7 @@ describe('the model of the guardian clock without a rule', () => {
     ['checksPlan', { faults: 1, kinds: ['kill'] }, /does not have/],
     ['noticesSleep', { faults: 1, kinds: ['sleep'] }, /after a sleep/],
     ['newsStop', { faults: 1, kinds: ['engine'], says: PRIORITY.low }, /two holders|has read news/],
+    ['newsBound', { forged: true }, /no frame for/],
     ['asksForNews', { news: 1 }, /no frame for/],
     ['marksBefore', { news: 2 }, /has read news/],
     ['margin', { news: 2 }, /has read news/],

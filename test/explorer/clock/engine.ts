@@ -24,7 +24,9 @@ export function engineSteps(state: State, rules: Rules): Step[] {
     case 'wait':
       return wait(state)
     case 'say':
-      return step(`sends ${state.says}`, say(state))
+      return wasExecuted(state) && state.says !== PRIORITY.release
+        ? takeExecution(state, rules)
+        : step(`sends ${state.says}`, say(state))
     case 'arm':
       return step('arms the clock', arm(state, rules))
     case 'disarm':
@@ -47,7 +49,7 @@ const look = (state: State, rules: Rules): State => ({
 const isActive = ({ engine }: State) => engine === 'Active'
 const isFreed = (state: State) => state.alone && !state.clockBusy
 const isClockLate = (state: State, rules: Rules) =>
-  isActive(state) && rules.sharedTimer && !state.alone && state.sent >= TICKS.clockLate
+  isActive(state) && !state.alone && (state.stoppedForNews || (rules.sharedTimer && state.sent >= TICKS.clockLate))
 const isOwnTurn = (state: State) => isActive(state) && state.alone && state.sent >= TICKS.interval
 const isUnguarded = (state: State) => isActive(state) && state.silent >= TICKS.patience
 const isLeft = (state: State) => state.engine === 'Leaving' && state.sent >= TICKS.deadline - 1
@@ -80,6 +82,7 @@ const begin = (state: State, goal: Goal, rules: Rules): State => {
   return {
     ...state,
     goal,
+    stoppedForNews: false,
     says: (isOrder(goal) ? SAID[goal] : undefined) ?? state.says,
     at,
     mark: 'none',
@@ -88,11 +91,7 @@ const begin = (state: State, goal: Goal, rules: Rules): State => {
 }
 
 function receive(state: State, rules: Rules): Step[] {
-  if (wasExecuted(state))
-    return step(
-      'sees that its plan was executed',
-      look({ ...state, engine: 'Returning', returning: 0, alone: false, order: undefined, slept: false }, rules),
-    )
+  if (wasExecuted(state)) return takeExecution(state, rules)
   if (wasAway(state, rules)) return step('was away', begin({ ...state, order: undefined }, 'return', rules))
   const [heard, ...rest] = state.engineQueue
   if (heard !== undefined) return hear({ ...state, engineQueue: rest }, heard, rules)
@@ -108,6 +107,15 @@ function receive(state: State, rules: Rules): Step[] {
   if (isBack(state)) return step('asks for the address', back(state, rules))
   return step('finds its socket empty', { ...state, at: 'prove' })
 }
+
+const takeExecution = (state: State, rules: Rules): Step[] =>
+  step(
+    'sees that its plan was executed',
+    look(
+      { ...state, engine: 'Returning', goal: undefined, returning: 0, alone: false, order: undefined, slept: false },
+      rules,
+    ),
+  )
 
 function hear(state: State, priority: number, rules: Rules): Step[] {
   if (state.engine === 'Active' && priority > state.says) return step('loses', begin(state, 'lose', rules))
@@ -168,7 +176,7 @@ const disarm = (state: State, rules: Rules): State =>
   state.plan === 'executed' ? look({ ...state, goal: undefined }, rules) : { ...state, plan: 'none', at: 'remove' }
 
 const arm = (state: State, rules: Rules): State =>
-  look({ ...state, goal: undefined, clock: state.alone ? undefined : state.says }, rules)
+  look({ ...state, goal: undefined, clock: state.alone ? undefined : state.says, stoppedForNews: false }, rules)
 
 const after = (goal: Goal | undefined): Partial<State> =>
   goal === 'return' ? { engine: 'Returning', returning: 0, slept: false } : { engine: 'Backup' }
@@ -180,7 +188,7 @@ const prove = (state: State, rules: Rules): State => {
     ...state,
     at: 'idle',
     mark: 'none',
-    unread: counts ? false : state.unread,
+    unread: counts ? state.forged : state.unread,
     asked: counts ? false : state.asked,
     askedFor: counts ? 0 : state.askedFor,
     proof: counts ? 0 : state.proof,

@@ -32,6 +32,8 @@ export function clockSteps(state: State, rules: Rules): Step[] {
       if (state.restart === 'settling' && !mustEnd(state, rules)) return settle(state)
       if (!isWaiting(state) && !state.asked && state.clock !== undefined && state.proof >= TICKS.lease / 2)
         return clock('asks for a proof', { ...state, asked: true })
+      if (isHeldTooLong(state, rules))
+        return clock('stops, because news holds its round', { ...state, stoppedForNews: true })
       return isDue(state, rules) ? clock('is due', { ...state, clockAt: 'claim' }) : []
     case 'claim':
       return state.clock === undefined
@@ -58,11 +60,20 @@ export function clockSteps(state: State, rules: Rules): Step[] {
 const isForbidden = (state: State, rules: Rules): boolean =>
   state.clock === undefined || isLate(state, rules) || (rules.checksPlan && state.plan !== 'armed')
 
+const isHeldTooLong = (state: State, rules: Rules): boolean =>
+  rules.newsBound &&
+  state.clock !== undefined &&
+  state.unread &&
+  !state.stoppedForNews &&
+  !isWaiting(state) &&
+  state.sent > TICKS.interval
+
 const isDue = (state: State, rules: Rules): boolean =>
   state.clock !== undefined &&
   state.sent >= TICKS.interval &&
   !isLate(state, rules) &&
   !mustEnd(state, rules) &&
+  !state.stoppedForNews &&
   !(rules.newsStop && state.unread)
 
 const readNews = (state: State, rules: Rules): State => ({

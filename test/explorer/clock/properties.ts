@@ -18,7 +18,8 @@ export function problemOf(before: State, { text, next }: Step): string | undefin
   const ordered = next.says !== PRIORITY.high || next.demoted
   if (next.engine === 'Active' && !next.stopped.engine && next.lastWord !== next.says)
     return `the LAN has heard priority ${next.lastWord} last, the engine means ${next.says}`
-  if (undisturbed && !ordered && next.sent > TICKS.interval) return `no frame for ${next.sent} ticks`
+  const longestSilence = next.forged ? TICKS.interval + 1 : TICKS.interval
+  if (undisturbed && !ordered && next.sent > longestSilence) return `no frame for ${next.sent} ticks`
   if (next.away > TICKS.lease + 1 && next.address && next.plan === 'armed' && !next.seen.guardian)
     return 'an absent engine has an address after its lease'
   if (next.waited > TICKS.lease && next.address && !next.seen.guardian)

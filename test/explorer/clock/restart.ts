@@ -6,7 +6,11 @@ import { type Rules, type State, type Step, TICKS } from './state.ts'
 
 /** Tells whether the address of a dead engine may wait for the next one: the clock advertises, and nothing is unread. */
 export const isAdoptable = (state: State): boolean =>
-  state.engine === 'dead' && state.restart === 'none' && state.restarts === 0 && state.clock !== undefined
+  state.engine === 'dead' &&
+  state.restart === 'none' &&
+  state.restarts === 0 &&
+  state.clock !== undefined &&
+  !state.stoppedForNews
 
 export const beginRestart = (state: State): State => ({ ...state, restart: 'waiting', waited: 0, restarts: 1 })
 

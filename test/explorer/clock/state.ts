@@ -100,6 +100,9 @@ export type State = {
    * all packets.
    */
   readonly unread: boolean
+  readonly forged: boolean
+  /** True if the clock thread has stopped its rounds and woken the engine, because news held a round for too long. */
+  readonly stoppedForNews: boolean
   /** True if the guardian has asked the engine for a proof and has no answer yet. */
   readonly asked: boolean
   readonly askedFor: number
@@ -196,6 +199,8 @@ export type Rules = {
   readonly noticesSleep: boolean
   /** The clock stops sending while the engine has not read a frame that the clock thread has read. */
   readonly newsStop: boolean
+  /** News holds a round for half an interval at most. Then the clock stops, and the engine advertises by itself. */
+  readonly newsBound: boolean
   /**
    * The guardian asks the engine for a proof as soon as it has read another router's frame, not at half of the lease.
    */
@@ -226,6 +231,7 @@ export const RULES: Rules = {
   checksPlan: true,
   noticesSleep: true,
   newsStop: true,
+  newsBound: true,
   asksForNews: true,
   marksBefore: true,
   margin: true,
@@ -247,12 +253,21 @@ export type Setting = {
   readonly faults?: number
   readonly orders?: number
   readonly news?: number
+  /** True if a forger sends packets of the VRID so fast that each proof is older than the last one of them. */
+  readonly forged?: boolean
   readonly says?: Priority
   /** True if the guardian starts a killed engine again. */
   readonly restart?: boolean
 }
 
-export const start = ({ faults = 0, orders = 0, news = 0, says = PRIORITY.high, restart = false }: Setting): State => ({
+export const start = ({
+  faults = 0,
+  forged = false,
+  orders = 0,
+  news = 0,
+  restart = false,
+  says = PRIORITY.high,
+}: Setting): State => ({
   address: true,
   renewed: 0,
   engineQueue: [],
@@ -263,7 +278,9 @@ export const start = ({ faults = 0, orders = 0, news = 0, says = PRIORITY.high, 
   plan: 'armed',
   sent: 0,
   proof: 0,
-  unread: false,
+  unread: forged,
+  forged,
+  stoppedForNews: false,
   asked: false,
   askedFor: 0,
   slept: false,
