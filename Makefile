@@ -109,7 +109,7 @@ fuzz: ## a million inputs for each parser (options: INPUTS=100000 SEED=1 TARGET=
 	@scripts/setup.sh runtime
 	@npm run --silent fuzz -- --inputs $(or $(INPUTS),1000000) --seed $(or $(SEED),1) $(if $(TARGET),--target $(TARGET)) $(ARGS)
 
-fuzz-native: ## libFuzzer and AddressSanitizer on what the native parts read (options: SECONDS=60 TARGET='guardian addon who-has')
+fuzz-native: ## libFuzzer and sanitizers on what the native parts read, ThreadSanitizer on the guardian (root; options: SECONDS=60 TARGET='guardian addon receive who-has threads')
 	@scripts/setup.sh fuzz
 	@native/fuzz/build.sh $(or $(SECONDS),60) $(TARGET)
 

@@ -154,7 +154,8 @@ void take_repeated(struct handle *h, unsigned char *meta, const unsigned char *d
 
 bool has_news(struct handle *h) {
   napi_handle_scope scope;
-  if (h->held != 0) return true;
+  /* Packets that are read behind an unread error would be lost: receive() returns the error, and forgets the batch. */
+  if (h->held != 0 || h->held_error != 0) return true;
   if (napi_open_handle_scope(h->env, &scope) != napi_ok) return true;
   const bool news = receive_ahead(h);
   (void)napi_close_handle_scope(h->env, scope);

@@ -3,14 +3,16 @@
  * Fuzzes the guardian's readers with libFuzzer and AddressSanitizer: messages of an engine that sends any bytes, and
  * ACKs of a kernel that does. Stored plans are also renewed and executed, into sockets that do not exist, because only
  * that uses every length of a plan. Each message lies in memory of exactly its size, so that reading one byte too many
- * is noticed.
+ * is noticed. If the input says so, the engine dies at the end. The record of its last snapshot decides whether its
+ * addresses wait for the next engine. That engine does not start, or comes too late, or has adopted something else.
  *
  * An input: if byte 0 is even, messages follow. Each stands after two bytes of its length (little endian), whose top
- * bit says that the word of the plan, or of the slot, is armed. If byte 0 is 1 modulo 4, one datagram of ACKs follows,
+ * bit says that the word of the plan, or of the slot, is armed. After them the engine dies if byte 0 is 2 modulo 4. If byte 0 is 1 modulo 4, one datagram of ACKs follows,
  * after a count and a first sequence number. If it is 3 modulo 4, a packet of another router follows.
  */
 #define _GNU_SOURCE
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,6 +21,7 @@
 
 #include "../guardian/channel.h"
 #include "../guardian/clock/mail.h"
+#include "../guardian/clock/orphans.h"
 #include "../guardian/clock/sender.h"
 #include "../guardian/clock/table.h"
 #include "../guardian/clock/thread.h"
@@ -31,27 +34,48 @@
 #include "../guardian/renew.h"
 #include "../guardian/words.h"
 
+/* The harness resets what these two files know, so they are compiled here. */
+#include "../guardian/clock/membership.c"
+#include "../guardian/restart.c"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+#define UNUSED_DESCRIPTOR 1000000
+#define ENGINE 1000000 /* the process id of the engine */
+
+static void require(bool holds) {
+  if (!holds) abort();
+}
+
 /*
- * Replace poll(), ppoll() and socket() (fuzz/build.sh): no descriptor is ever ready, so no line is written and nothing waits.
+ * Replace poll(), ppoll() and others (fuzz/build.sh): no descriptor is ever ready, so no line is written and nothing waits.
  */
 int fuzz_poll(struct pollfd *fds, nfds_t count, int limit) {
   (void)fds, (void)count, (void)limit;
   return 0;
 }
+/* Gives the clock a socket for each membership. Its options are accepted, and it is never used otherwise. */
 int fuzz_socket(int family, int type, int protocol) {
-  (void)family, (void)type, (void)protocol;
+  (void)family, (void)protocol;
+  return (type & 0xf) == SOCK_DGRAM ? UNUSED_DESCRIPTOR : -1;
+}
+int fuzz_setsockopt(int fd, int level, int name, const void *value, socklen_t size) {
+  (void)level, (void)name, (void)value, (void)size;
+  return fd == UNUSED_DESCRIPTOR ? 0 : -1;
+}
+/* The dead engine has no process, and the next one does not start. */
+int fuzz_kill(pid_t pid, int number) {
+  require(pid == ENGINE && number == SIGKILL);
+  return 0;
+}
+int fuzz_socketpair(int family, int type, int protocol, int *pair) {
+  (void)family, (void)type, (void)protocol, (void)pair;
   return -1;
 }
 
 int fuzz_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *limit, const sigset_t *mask) {
   (void)fds, (void)count, (void)limit, (void)mask;
   return 0;
-}
-
-static void require(bool holds) {
-  if (!holds) abort();
 }
 
 static unsigned char *copy_of(const uint8_t *data, size_t size) {
@@ -113,16 +137,15 @@ static void forget_orders(void) {
   free_returned_orders();
 }
 
-static void store_messages(const uint8_t *data, size_t size) {
-  struct engine engine = {.channel = -1};
+static void store_messages(struct engine *engine, const uint8_t *data, size_t size) {
   for (size_t at = 0; size - at >= 2;) {
     const bool armed = (data[at + 1] & 0x80) != 0;
     size_t length = data[at] | (size_t)(data[at + 1] & 0x7f) << 8;
     at += 2;
     if (length > size - at) length = size - at;
     unsigned char *const message = copy_of(data + at, length);
-    const char *const fault = handle_message(&engine, message, length);
-    if (fault == NULL && message[1] == KIND_READY) require(engine.ready);
+    const char *const fault = handle_message(engine, message, length);
+    if (fault == NULL && message[1] == KIND_READY) require(engine->ready);
     if (fault != NULL) require(fault[0] != '\0');
     if (fault == NULL && armed && message[1] == KIND_GUARD) arm_word(message);
     if (fault == NULL && armed && message[1] == KIND_CLOCK) arm_slot(message);
@@ -134,8 +157,39 @@ static void store_messages(const uint8_t *data, size_t size) {
   }
 }
 
-static void run_messages(const uint8_t *data, size_t size) {
-  store_messages(data, size);
+/*
+ * The engine dies. Addresses wait only if each slot of the record is armed in its generation and each plan is kept. In
+ * the end the plans of the dead engine are gone, whatever the next engine does.
+ */
+static void run_restart(struct engine *engine, const struct options *options, unsigned end) {
+  const bool recorded = snapshot != NULL;
+  sigset_t mask;
+  sigemptyset(&mask);
+  engine->pid = ENGINE;
+  engine->status = SIGKILL;
+  const bool waits = begin_restart(engine);
+  require(waits == engine->waits && (recorded || !waits));
+  if (!waits) return;
+  for (const struct plan *plan = plans.first; plan != NULL; plan = plan->next) require(plan->inherited);
+  turn_clock();
+  engine->pid = 0;
+  if (end == 0) require(!restart_engine(options, &mask, engine) && engine->gone && snapshot_fd == -1);
+  if (end == 1) engine->settled = true;
+  if (end == 2) ends_at = 1; /* long ago */
+  if (end == 3) end_restart(engine, "a fuzzer");
+  follow_restart(engine);
+  require(!engine->waits && restart_ends_at(engine) == UINT64_MAX);
+  for (const struct plan *plan = plans.first; plan != NULL; plan = plan->next) require(plan->overtaken);
+  turn_clock();
+  require(!are_orphans());
+}
+
+static void run_messages(const uint8_t *data, size_t size, bool dies) {
+  static const char *program[] = {"engine", NULL};
+  const struct options options = {.program = (char **)program};
+  struct engine engine = {.channel = -1, .pidfd = -1};
+  store_messages(&engine, data, size);
+  if (dies) run_restart(&engine, &options, size == 0 ? 0 : data[size - 1] % 4);
   renew_addresses(UINT64_MAX / 2);
   for (struct plan *plan = plans.first; plan != NULL; plan = plan->next) {
     if (plan->guarded && !mark_executed(plan)) continue;
@@ -151,6 +205,10 @@ static void run_messages(const uint8_t *data, size_t size) {
     memset(&words->unit[plans.first->unit], 0, sizeof words->unit[0]);
     remove_plan(plans.first->unit);
   }
+  forget_snapshot();
+  restarted_at = 0;
+  count = 0;
+  failed = false;
 }
 
 static void run_acks(const uint8_t *data, size_t size) {
@@ -194,7 +252,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (data[0] % 4 == 3)
     run_packet(data + 1, size - 1);
   else if (data[0] % 2 == 0)
-    run_messages(data + 1, size - 1);
+    run_messages(data + 1, size - 1, data[0] % 4 == 2);
   else
     run_acks(data + 1, size - 1);
   return 0;
