@@ -6,11 +6,12 @@ set -eu
 
 usage() {
   cat <<'USAGE'
-usage: install.sh [--prefix DIR] [--root DIR] [--no-start]      install, or upgrade what is there
+usage: install.sh [--prefix DIR] [--root DIR] [--no-start | --restart]      install, or upgrade what is there
        install.sh --uninstall [--purge] [--prefix DIR] [--root DIR]
   --prefix DIR  where holdfast lies (default: where the installed unit has it, otherwise /opt/holdfast)
   --root DIR    into the tree of an image: no user is made, no service started
   --no-start    install only
+  --restart     restart the service, also where an upgrade in place is possible (holdfast upgrade)
   --uninstall   stop it (no probe is lost where another node can take over), remove all but /etc/holdfast and /var/lib/holdfast
   --purge       with --uninstall: those two, drop-ins and the user as well
 exit status: 0, 1 failed, 64 wrong command line, 77 not root
@@ -19,7 +20,7 @@ USAGE
 fail() { echo "install.sh: $1" >&2; exit "${2:-1}"; }
 say() { echo "$1"; }
 
-prefix='' root='' start=yes uninstall='' purge=''
+prefix='' root='' start=yes restart='' uninstall='' purge=''
 while [ $# -gt 0 ]; do
   case $1 in
     --prefix | --root)
@@ -30,6 +31,7 @@ while [ $# -gt 0 ]; do
     --prefix=*) prefix=${1#*=} ;;
     --root=*) root=${1#*=} root=${root%/} ;;
     --no-start) start='' ;;
+    --restart) restart=yes ;;
     --uninstall) uninstall=yes ;;
     --purge) purge=yes ;;
     -h | --help) usage && exit 0 ;;
@@ -139,9 +141,7 @@ if [ ! -e "$etc/holdfast.yaml" ]; then
   say "Next: cp $etc/holdfast.yaml.example $etc/holdfast.yaml, edit it, holdfast check $etc/holdfast.yaml, systemctl enable --now holdfast"
 elif [ -n "$start" ]; then
   systemctl enable holdfast.service 2>/dev/null || fail 'Cannot enable holdfast.service'
-  # An upgrade hands the addresses over and takes them back as the priorities say.
-  if ! systemctl restart holdfast.service; then
-    [ -e "$unit.old" ] || fail 'holdfast does not start: journalctl -u holdfast says why'
+  put_back() {
     # The old unit may name another prefix, which is as it was.
     if [ -e "$prefix.old" ]; then
       rm -rf "$prefix"
@@ -149,6 +149,27 @@ elif [ -n "$start" ]; then
     fi
     mv "$unit.old" "$unit"
     systemctl daemon-reload
+  }
+  # The engine that runs has been started from this prefix, so its guardian can start the new program (docs/adr/0096).
+  if [ -z "$restart" ] && [ -e "$prefix.old" ] && systemctl is-active --quiet holdfast.service; then
+    status=0
+    "$prefix/bin/holdfast" upgrade || status=$?
+    if [ "$status" = 70 ]; then
+      put_back
+      fail "The new holdfast fails its dry run, for the reasons above: the old one is back and runs on"
+    fi
+    if [ "$status" = 0 ]; then
+      say "$installed"
+      say 'The guardian and the unit file of this version are in force after the next: systemctl restart holdfast'
+      forget_old
+      exit 0
+    fi
+    say 'Restarting the service instead: the addresses move'
+  fi
+  # A restart hands the addresses over and takes them back as the priorities say.
+  if ! systemctl restart holdfast.service; then
+    [ -e "$unit.old" ] || fail 'holdfast does not start: journalctl -u holdfast says why'
+    put_back
     systemctl restart holdfast.service || fail 'Neither the new nor the old holdfast starts: journalctl -u holdfast says why'
     fail "The new holdfast does not start (journalctl -u holdfast says why): the old one is back and runs"
   fi

@@ -29,7 +29,7 @@ export function startFirstRouters(
   const resolved = firstResolution(engine, ports, hasSwept)
   const now = clock.now()
   health.setChecks(config, now)
-  board.restore(adoption.checks, adoption.crashedAt, now)
+  board.restore(adoption.checks, now)
   notices.configure(config)
   registry.reserve(adoption.candidates, adoption.records)
   for (const each of resolved) registry.add(each, now)

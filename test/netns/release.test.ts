@@ -327,6 +327,34 @@ virtualRouters:
       await held('after the way back')
     }, 60_000)
 
+    test('with lease: on, the installer upgrades in place, and a version that fails its dry run changes nothing', async () => {
+      write(`${CONFIGURATION}lease: on\n`)
+      machine().output('systemctl', 'reload', 'holdfast')
+      await held('after the reload')
+      const engine = () => JSON.parse(machine().output('holdfast', 'status', '--json')).pid
+      const [pid, guardian, restarts] = [engine(), property('MainPID'), property('NRestarts')]
+      const upgraded = installer()
+      expect(upgraded, upgraded.output).toMatchObject({
+        status: 0,
+        output: expect.stringMatching(/replaced version .*: api kept the addresses/),
+      })
+      expect(engine()).not.toBe(pid)
+      expect([property('MainPID'), property('NRestarts'), has()]).toEqual([guardian, restarts, true])
+
+      const next = engine()
+      const fails = 'if (process.env.HOLDFAST_GUARDIAN_REHEARSAL) throw new Error("made to fail")'
+      const main = '/srv/unfit/dist/bundle/main.js'
+      machine().output('sh', '-c', `cp -r /srv/${TREE} /srv/unfit && sed -i '1i ${fails}' ${main}`)
+      const refused = machine().run('/srv/unfit/install.sh')
+      expect(refused, refused.output).toMatchObject({
+        status: 1,
+        output: expect.stringMatching(/made to fail[\s\S]*the old one is back and runs on/),
+      })
+      expect([engine(), property('MainPID'), has()]).toEqual([next, guardian, true])
+      expect(machine().run('grep', 'made to fail', '/opt/holdfast/dist/bundle/main.js').status).not.toBe(0)
+      write(CONFIGURATION)
+    }, 60_000)
+
     test('an upgrade keeps the configuration, an uninstallation leaves only the configuration, and a purge leaves nothing', async () => {
       expect(installer().status).toBe(0)
       await held('after the upgrade')

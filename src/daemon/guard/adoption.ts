@@ -5,11 +5,11 @@
  */
 import type { Config } from '../../config/config.ts'
 import { heldAddresses } from '../../config/schema/virtual-address.ts'
-import type { Formerly } from '../../healthcheck/check-message.ts'
 import { LOG } from '../../log/log.ts'
 import type { Address } from '../../wire/address.ts'
 import { type Millis, millis } from '../../wire/units.ts'
 import { isUp, type NetworkView } from '../addresses/network-view.ts'
+import type { Kept } from '../health/check-board.ts'
 import type { Inheritance, RestartPort } from '../ports.ts'
 import type { Membership } from '../router/membership.ts'
 import { applySteps } from '../router/post-event.ts'
@@ -77,14 +77,17 @@ export class Adoption {
     return this.#addressesOf((name) => this.#candidates.has(name) && !adopted.includes(name))
   }
 
-  /** Results of the health checks at the end of the engine before. */
-  get checks(): readonly Formerly[] {
+  /**
+   * Results of the health checks at the end of the engine before. The record of a crash is older than the last report, so
+   * the time of the crash stands for that report. The record of an upgrade is new.
+   */
+  get checks(): readonly Kept[] {
+    const { crashedAt = millis(0), isUpgrade = false } = this.#inherited ?? {}
     const checks = this.#record?.checks ?? []
-    return checks.map(({ since, weight, ...check }) => ({ ...check, since: millis(since), weight }))
-  }
-
-  get crashedAt(): Millis {
-    return this.#inherited?.crashedAt ?? millis(0)
+    return checks.map(({ heardAt, since, weight, ...check }) => {
+      const heard = isUpgrade ? millis(Math.min(heardAt, crashedAt)) : crashedAt
+      return { ...check, since: millis(since), heardAt: heard, weight }
+    })
   }
 
   /** Adopts candidates that were added, placed and not started. Returns the names of the adopted routers. */

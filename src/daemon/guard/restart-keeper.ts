@@ -26,7 +26,7 @@ export type KeeperPorts = {
 export type RestartKeeperContext = {
   readonly ports: KeeperPorts
   readonly registry: Pick<Registry, 'all' | 'departing'>
-  readonly board: Pick<CheckBoard, 'formerly'>
+  readonly board: Pick<CheckBoard, 'kept'>
   readonly config: () => Config
   readonly isStopping: () => boolean
 }
@@ -83,9 +83,7 @@ export class RestartKeeper {
     const active = registry.all.filter(({ clock }) => clock.isArmed)
     const routers = active.flatMap((router) => recordOf(router, port) ?? [])
     if (known === undefined || routers.length < active.length) return undefined
-    const checks = board
-      .formerly()
-      .map(({ weight, ...check }) => ({ ...check, ...(weight !== undefined && { weight }) }))
+    const checks = board.kept().map(({ weight, ...check }) => ({ ...check, ...(weight !== undefined && { weight }) }))
     return { claims: routers, text: writeRecord({ version, identity: known, routers, checks }) }
   }
 

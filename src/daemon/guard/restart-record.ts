@@ -29,6 +29,8 @@ export type CheckRecord = {
   readonly check: string
   readonly result: 'up' | 'down'
   readonly since: number
+  /** Time of the last report before the record was written. */
+  readonly heardAt: number
   readonly weight?: number
 }
 
@@ -48,7 +50,7 @@ const ROUTER: Form = {
   ...{ since: 'number', interfaceName: 'string', interfaceIndex: 'number', mac: 'string', carrierChanges: 'number' },
   ...{ source: 'string', priority: 'number' },
 }
-const CHECK: Form = { check: 'string', result: 'string', since: 'number', weight: 'optional number' }
+const CHECK: Form = { check: 'string', result: 'string', since: 'number', heardAt: 'number', weight: 'optional number' }
 
 /** Returns the text by which a new process recognizes that it would read the same configuration. */
 export const identityText = (file: string, hash: string): string => `${hash} ${file}`

@@ -25,6 +25,9 @@ export type CheckChange = {
   readonly failed?: readonly string[]
 }
 
+/** Result of a check, with the time of the last report. */
+export type Kept = Formerly & { readonly heardAt: Millis }
+
 type Probe = { readonly spec: CheckSpec; held: HeldHealth; state: CheckState }
 type Combination = { readonly mode: 'all' | 'any'; readonly members: readonly string[]; state: CheckState }
 
@@ -65,10 +68,11 @@ export class CheckBoard {
   }
 
   /**
-   * Adopts the results that an engine had when it crashed, at the time `heardAt`. The caller must set the checks first.
+   * Adopts the results of the engine before. Each counts as long as if it had been heard here, at `heardAt`. The caller
+   * must set the checks first.
    */
-  restore(results: readonly Formerly[], heardAt: Millis, now: Millis): void {
-    for (const { check, result, since, weight } of results) {
+  restore(results: readonly Kept[], now: Millis): void {
+    for (const { check, heardAt, result, since, weight } of results) {
       const probe = this.#probes.get(check)
       if (probe === undefined) continue
       const seen = { last: undefined, watched: false, runs: 1, results: {}, skipped: 0 }
@@ -165,6 +169,14 @@ export class CheckBoard {
     return [...this.#probes].flatMap(([check, { state }]): Formerly[] => {
       const { since, countsAs, weight } = state
       return countsAs === 'nothing' ? [] : [{ check, result: countsAs, since, weight }]
+    })
+  }
+
+  /** Returns the results that count, for the engine that continues with them. */
+  kept(): readonly Kept[] {
+    return this.formerly().flatMap((each) => {
+      const held = this.#probes.get(each.check)?.held
+      return held === undefined ? [] : [{ ...each, heardAt: held.heardAt }]
     })
   }
 
