@@ -13,7 +13,7 @@ import { type Credentials, type Exit, loadNative, type NativeAddon } from '../li
 import { openSockets } from '../linux/sockets/sockets.ts'
 import { EXIT } from './exit-code.ts'
 import { judge, place, type RunOptions, readConfiguration } from './start.ts'
-import { NEEDS_OTHER_GUARDIAN } from './upgrade.ts'
+import { NEEDS_RESTART } from './upgrade.ts'
 
 /** Oldest revision of the guardian that this version can use (native/guardian/message.h). */
 const OLDEST_GUARDIAN = 1
@@ -31,7 +31,7 @@ export async function rehearseUpgrade(file: string, options: RunOptions): Promis
 
 function guardianProblem(native: NativeAddon): Result | undefined {
   const { HOLDFAST_GUARDIAN_REHEARSAL: revision, HOLDFAST_GUARDIAN_WORDS: memory } = process.env
-  const refuse = (why: string) => ({ exitCode: NEEDS_OTHER_GUARDIAN, lines: [`${why}: ${RESTART}`] })
+  const refuse = (why: string) => ({ exitCode: NEEDS_RESTART, lines: [`${why}: ${RESTART}`] })
   if (!(Number(revision) >= OLDEST_GUARDIAN)) return refuse('this version needs a newer guardian than the running one')
   const faults: string[] = []
   openGuardianWords(native, memory, ({ message }) => faults.push(message))
@@ -45,7 +45,7 @@ async function startProblem(
 ): Promise<Result> {
   const record = readRecord(readInheritance(process.env.HOLDFAST_GUARDIAN_SNAPSHOT)?.text ?? '')
   if (record === undefined)
-    return { exitCode: NEEDS_OTHER_GUARDIAN, lines: [`the running engine wrote a record of another form: ${RESTART}`] }
+    return { exitCode: NEEDS_RESTART, lines: [`the running engine wrote a record of another form: ${RESTART}`] }
   const read = readConfiguration({ file, options })
   if ('exitCode' in read) return read
   const judged = await judge(read)
@@ -55,13 +55,11 @@ async function startProblem(
   if ('exitCode' in placed) return placed
   const { clock, network } = placed
   const routers = placed.routers ?? []
-  const problem =
-    identityProblem(record, file, read.parsed.hash) ??
-    placeProblem(record, routers) ??
-    socketProblem(openSockets(native, clock, judged.raw), network.links() ?? [], routers)
+  const closed = socketProblem(openSockets(native, clock, judged.raw), network.links() ?? [], routers)
   network.close()
-  if (problem !== undefined) return { exitCode: EXIT.failure, lines: [`holdfast: ${problem}`] }
-  return { exitCode: EXIT.ok, lines: [] }
+  if (closed !== undefined) return { exitCode: EXIT.failure, lines: [`holdfast: ${closed}`] }
+  const changed = identityProblem(record, file, read.parsed.hash) ?? placeProblem(record, routers)
+  return changed === undefined ? { exitCode: EXIT.ok, lines: [] } : { exitCode: NEEDS_RESTART, lines: [changed] }
 }
 
 function identityProblem({ identity }: RestartRecord, file: string, hash: string): string | undefined {

@@ -19,8 +19,8 @@ const LAST_EVENTS = 2_000
  */
 export type UpgradeRefusal = { readonly fault: 'impossible' | 'refused'; readonly reason: string }
 
-/** Exit status of a dry run whose program needs another guardian. */
-export const NEEDS_OTHER_GUARDIAN = 75
+/** Exit status of a dry run whose program could start, but cannot continue with the addresses of this engine. */
+export const NEEDS_RESTART = 75
 
 export type UpgradeParts = Pick<EngineProcess, 'daemon' | 'guardian' | 'journal' | 'recorder' | 'tapes' | 'webhook'>
 
@@ -53,7 +53,7 @@ export class Upgrade {
     const port = guardian.restart
     if ('reason' in begun || port === undefined) return { fault: 'impossible', reason: reasonOf(begun) }
     const { output, status } = await port.rehearse(begun)
-    if (status === NEEDS_OTHER_GUARDIAN) return { fault: 'impossible', reason: output.trim() }
+    if (status === NEEDS_RESTART) return { fault: 'impossible', reason: output.trim() }
     if (status !== 0) return { fault: 'refused', reason: `dry run ended with status ${status}\n${output.trim()}` }
     recorder.log(LOG.upgradeOrdered, 'The dry run of the next engine passed; this engine is replaced')
     recorder.chronicle.record({ kind: 'upgradeOrdered' })

@@ -145,7 +145,7 @@ const REFUSALS: readonly (Refusal & { readonly what: string; readonly damage?: D
   { what: 'a file with an error', status: 70, reason: /priority/, text: '"priority": "high"' },
   {
     what: 'a file that was not reloaded',
-    status: 70,
+    status: 1,
     reason: /has changed since it was loaded/,
     text: '"priority": 201',
   },
