@@ -3,13 +3,13 @@
  * from 68 to 48, and the VIP moves to a node whose HAProxy works. One node runs holdfast with its agent, the other node runs keepalived.
  * IPv6 traffic follows the rules of IPv6.
  */
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ip } from '../../src/lab/ip.ts'
 import { HOLDFAST, LAB_VIP, LAB_VIP6 } from '../../src/lab/lab.ts'
 import { eventually } from '../../src/lab/wait.ts'
-import { BalancerLab } from '../support/balancer-lab.ts'
+import { BalancerLab, type BalancerNode } from '../support/balancer-lab.ts'
 import { KeepalivedPod } from '../support/keepalived-pod.ts'
 import { describeBalancer } from '../support/require.ts'
 
@@ -18,7 +18,7 @@ const API = 'ostest_API_0'
 /** Output of crictl on a node with the machine-config-server. */
 const CONTAINERS = '{"containers":[{"metadata":{"name":"machine-config-server"}}]}'
 
-describeBalancer('an HAProxy that dies', () => {
+describeBalancer('the load balancer of a node', () => {
   let all: BalancerLab
 
   beforeAll(async () => {
@@ -26,21 +26,24 @@ describeBalancer('an HAProxy that dies', () => {
     await all.start({ holdsVip: false })
     await all.lab.addressesSettle(20_000)
     for (const node of [all.node(1), all.node(2)]) node.vips = `${LAB_VIP},${LAB_VIP6}`
-    await Promise.all([all.node(1), all.node(2)].map((node) => all.balance(node)))
+    const run = join(all.lab.directory, 'own-run')
+    mkdirSync(run)
+    writeFileSync(join(run, 'crictl'), `#!/bin/sh\necho '${CONTAINERS}'\n`)
+    chmodSync(join(run, 'crictl'), 0o755)
+    const n1 = all.cluster.node(1)
+    n1.wrapper = ['unshare', '--mount', 'sh', '-c', `mount --bind ${run} /run && exec "$@"`, 'sh']
+    n1.environment = { PATH: `${run}:${process.env.PATH}` }
+    n1.startEngine()
+    n1.startAgent()
+    await Promise.all([all.balance(all.node(1), '--nodes-from', n1.stateDirectory), all.balance(all.node(2))])
   })
   afterAll(() => all?.destroy())
 
-  test('takes the VIP from a node with holdfast, and from a node with keepalived, as its checks fall from 68 to 48', {
+  test('an HAProxy that dies takes the VIP from a node with holdfast, and from a node with keepalived, as its checks fall from 68 to 48', {
     timeout: 180_000,
   }, async () => {
     const { cluster, lab } = all
     const [n1, n2] = [cluster.node(1), cluster.node(2)]
-    const run = join(lab.directory, 'own-run')
-    mkdirSync(run)
-    writeFileSync(join(run, 'crictl'), `#!/bin/sh\necho '${CONTAINERS}'\n`)
-    chmodSync(join(run, 'crictl'), 0o755)
-    n1.wrapper = ['unshare', '--mount', 'sh', '-c', `mount --bind ${run} /run && exec "$@"`, 'sh']
-    n1.environment = { PATH: `${run}:${process.env.PATH}` }
     const pod = new KeepalivedPod(cluster, n2)
     pod.asksServices()
     const router = async () => (await n1.snapshot())?.routers.find(({ name }) => name === API)
@@ -60,8 +63,6 @@ describeBalancer('an HAProxy that dies', () => {
           pod.priorities.at(-1) === theirs,
         { sight, ...WITHIN },
       )
-    n1.startEngine()
-    n1.startAgent()
     await eventually('holdfast to hold the VIP', async () => (await router())?.priority.effective === 68, {
       sight,
       ...WITHIN,
@@ -80,7 +81,7 @@ describeBalancer('an HAProxy that dies', () => {
     await holds('r1', 68, 48)
   })
 
-  test('leaves a client of the IPv6 VIP with the API server of the node, and a living one gives it all API servers', async () => {
+  test('an HAProxy that dies leaves a client of the IPv6 VIP with the API server of the node; a living one gives it all of them', async () => {
     const { lab } = all
     const node = all.node(1)
     ip(node.host, `address add ${LAB_VIP6}/128 dev eth0 nodad`)
@@ -100,5 +101,25 @@ describeBalancer('an HAProxy that dies', () => {
     await answeredBy('r1')
     await answeredBy('r1', node.host)
     expect(await lab.exec(node.host, ['nft', 'list', 'table', 'ip6', 'ocp_nat'])).not.toContain('OCP_API_LB_REDIRECT')
+  })
+
+  test('a monitor with --nodes-from follows the nodes that the agent stores, and has no connection to the API', async () => {
+    const node = all.node(1)
+    const has = (name: string) => readFileSync(node.file, 'utf8').includes(`server ${name} `)
+    expect([has('n1'), has('n2'), has('n3')]).toEqual([true, true, true])
+    all.cluster.leave('n3')
+    await eventually('haproxy.cfg without n3', () => !has('n3'), {
+      sight: () => node.monitor?.lines.slice(-5),
+      ...WITHIN,
+    })
+    expect(has('n1')).toBe(true)
+    const connections = async ({ host, monitor }: BalancerNode) => {
+      const sockets = await all.lab.exec(host, ['ss', '-Htnp', 'state', 'established', 'dport', '=', ':6443'])
+      return sockets.split('\n').filter((line) => line.includes(`pid=${monitor?.pid},`)).length
+    }
+    expect(await connections(node), 'connections of the monitor to the API').toBe(0)
+    expect(await connections(all.node(2)), 'connections of the monitor that watches the nodes itself').toBeGreaterThan(
+      0,
+    )
   })
 })

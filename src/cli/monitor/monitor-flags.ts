@@ -53,6 +53,11 @@ const FLAGS: readonly AgentFlag[] = [
     value: 'wanted',
     says: 'folder in which the nodes are stored (default: the folder holdfast-monitor beside CFG)',
   },
+  {
+    long: 'nodes-from',
+    value: 'wanted',
+    says: 'state folder of the agent of this node, whose list of nodes is used (default: a watch of its own)',
+  },
   { long: 'listen', value: 'wanted', says: 'ADDRESS:PORT for /metrics and /healthz (default: none)' },
   {
     long: 'log-format',
@@ -83,6 +88,7 @@ export function monitorOrder(argv: readonly string[]): MonitorOrder {
     haproxy: values.last('haproxy') ?? 'haproxy',
     socket: values.path(values.last('haproxy-socket'), '--haproxy-socket') ?? HAPROXY_SOCKET,
     stateDirectory: values.path(values.last('state-dir'), '--state-dir') ?? join(dirname(file), 'holdfast-monitor'),
+    nodesFrom: values.path(values.last('nodes-from'), '--nodes-from'),
     listen: values.listen(),
     logFormat: values.logFormat(),
   }

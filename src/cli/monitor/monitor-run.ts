@@ -38,7 +38,7 @@ export async function monitorRun({ settings, profile, notes }: RunOrder): Promis
 }
 
 async function serve(settings: MonitorSettings, log: AgentLog['log'], signal: AbortSignal): Promise<number> {
-  const { kubeconfig, apiPort, listen, stateDirectory } = settings
+  const { kubeconfig, apiPort, listen, nodesFrom, stateDirectory } = settings
   const account = new MonitorAccount()
   const metrics = listen && (await serveMetrics(listen, account))
   if (metrics instanceof Error) {
@@ -52,9 +52,12 @@ async function serve(settings: MonitorSettings, log: AgentLog['log'], signal: Ab
     remembered: typeof remembered === 'string' ? undefined : remembered,
     persist: (peers) => rememberPeers(stateDirectory, peers),
     now: () => performance.now(),
+    ...(nodesFrom === undefined ? {} : { ofAgent: () => rememberedPeers(nodesFrom) }),
   })
-  const client = new ClusterClient(clusterAccess({ kubeconfig, local: `https://localhost:${apiPort}` }))
-  void watchNodes(client, listener(monitor, log), signal)
+  if (nodesFrom === undefined) {
+    const client = new ClusterClient(clusterAccess({ kubeconfig, local: `https://localhost:${apiPort}` }))
+    void watchNodes(client, listener(monitor, log), signal)
+  }
   await monitor.run(signal)
   metrics?.close()
   return EXIT.ok

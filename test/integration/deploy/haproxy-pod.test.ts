@@ -56,6 +56,25 @@ test('the monitor accepts its command, and finds socket and files where the pod 
   expect(order.settings.listen?.port).toBe(containerOf('haproxy-monitor').livenessProbe?.httpGet?.port)
 })
 
+test('the units of systemd run the commands of the pod, and the monitor ends before HAProxy', () => {
+  const lines = (name: string) => readFileSync(join(DEPLOY, 'systemd', name), 'utf8').split('\n')
+  const settingOf = (name: string, key: string) =>
+    lines(name)
+      .find((line) => line.startsWith(`${key}=`))
+      ?.slice(key.length + 1)
+  const balancer = settingOf('holdfast-haproxy.service', 'ExecStart')
+  expect(balancer).toBe(`/bin/sh -c '${containerOf('haproxy').command?.at(-1)?.replaceAll('/var/run/', '/run/')}'`)
+  const [program, name, ...argv] = settingOf('holdfast-monitor.service', 'ExecStart')?.split(' ') ?? []
+  expect([program, name]).toEqual(['/opt/holdfast/bin/holdfast', 'monitor'])
+  const order = monitorOrder(argv)
+  expect(order).toMatchObject({ do: 'run', notes: [] })
+  if (order.do !== 'run') return
+  expect(balancer).toContain(`-S ${order.settings.socket},`)
+  expect(balancer).toContain(`-f ${order.settings.file}`)
+  // systemd stops units in the reverse order.
+  expect(settingOf('holdfast-monitor.service', 'After')?.split(' ')).toContain('holdfast-haproxy.service')
+})
+
 test('only the monitor has a capability, and only those that it needs', () => {
   expect(containerOf('haproxy').securityContext?.capabilities).toEqual({ drop: ['ALL'] })
   expect(containerOf('haproxy-monitor').securityContext?.capabilities).toEqual({

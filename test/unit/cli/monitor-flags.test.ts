@@ -19,6 +19,7 @@ describe('the command line of the monitor', () => {
         ...{ apiPort: 6443, lbPort: 9445, statPort: 29_445, checkInterval: 1_000 },
         ...{ haproxy: 'haproxy', socket: '/var/run/haproxy/haproxy-master.sock', listen: undefined },
         stateDirectory: '/etc/haproxy/holdfast-monitor',
+        nodesFrom: undefined,
       },
     })
   })

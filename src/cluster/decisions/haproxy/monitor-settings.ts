@@ -74,6 +74,8 @@ export type MonitorSettings = {
   /** Path of the socket to which `reload` is sent. */
   readonly socket: string
   readonly stateDirectory: string
+  /** State folder of the agent of this node, whose nodes are used; `undefined`: the monitor watches the nodes itself. */
+  readonly nodesFrom: string | undefined
   /** Address and port of the monitor's metrics; `undefined`: the monitor opens no port. */
   readonly listen: { readonly host: string; readonly port: number } | undefined
   readonly logFormat: LogFormat | undefined

@@ -22,6 +22,11 @@ export type BackendDutyPorts = {
   readonly machine: () => Machine | string
   readonly render: HaproxyFileOptions['render']
   readonly remembered: readonly PeerNode[] | undefined
+  /**
+   * Returns the nodes that the agent has stored; `undefined` before it has stored any, or the reason why its file cannot
+   * be used. Absent: the nodes come by take().
+   */
+  readonly ofAgent?: () => readonly PeerNode[] | string | undefined
   /** Stores the nodes in a file. Throws the error of the file system. */
   readonly persist: (peers: readonly PeerNode[]) => void
   readonly reload: () => void
@@ -73,24 +78,35 @@ export class BackendDuty {
   }
 
   #backends(): readonly Backend[] | undefined {
-    const { machine, log } = this.#ports
-    const { vips, apiPort } = this.#settings
-    const found = machine()
-    const problems: string[] = []
-    if (typeof found === 'string') problems.push(`cannot read the addresses of this machine: ${found}`)
-    else if (this.#nodes !== undefined) {
-      const { peers, odd } = peerNodes(this.#nodes, backendWishes(vips, found), this.#peers)
-      problems.push(...odd.map(({ node, what }) => `node ${node}: ${what}`))
-      this.#peers = peers
-    }
+    const { log, ofAgent } = this.#ports
+    const problems = [...(ofAgent === undefined ? this.#ofCluster() : this.#takeFrom(ofAgent()))]
+    const { apiPort } = this.#settings
     const { backends, problems: left } = backendsOf(this.#peers, this.#family, apiPort)
     problems.push(...left)
     for (const problem of problems) if (!this.#told.has(problem)) log(AGENT_LOG.backendLeftOut, problem, { problem })
-    const isEmpty = backends.length === 0 && this.#nodes !== undefined
+    const isEmpty = backends.length === 0 && (this.#nodes !== undefined || ofAgent !== undefined)
     const empty = 'the cluster names no usable control plane node'
     if (isEmpty && !this.#told.has(empty)) log(AGENT_LOG.backendsUnknown, `${empty}; HAProxy keeps its configuration`)
     this.#told = new Set([...problems, ...(isEmpty ? [empty] : [])])
     return backends.length === 0 ? undefined : backends
+  }
+
+  /** Finds the peers among the nodes of the cluster. Returns the problems. */
+  #ofCluster(): readonly string[] {
+    const found = this.#ports.machine()
+    if (typeof found === 'string') return [`cannot read the addresses of this machine: ${found}`]
+    if (this.#nodes === undefined) return []
+    const { peers, odd } = peerNodes(this.#nodes, backendWishes(this.#settings.vips, found), this.#peers)
+    this.#peers = peers
+    return odd.map(({ node, what }) => `node ${node}: ${what}`)
+  }
+
+  /** Takes the peers from the agent's file. Without a usable file, the last peers stay. Returns the problems. */
+  #takeFrom(stored: readonly PeerNode[] | string | undefined): readonly string[] {
+    if (typeof stored === 'string') return [stored]
+    if (stored === undefined) return ['the agent has stored no nodes yet']
+    this.#peers = stored
+    return []
   }
 
   #isRefused(backends: readonly Backend[]): boolean {
