@@ -108,7 +108,8 @@ export class ClusterView {
         onFailure: (failure) => {
           onFailure(path, failure)
           if (failure.kind !== 'forbidden' && failure.kind !== 'unauthorized') return
-          this.#denied.set(path, failure.message)
+          // The query of a watch differs in each attempt, and each other text would be written to the API.
+          this.#denied.set(path, failure.message.replace(/\?\S*(?=: )/, ''))
           onChange()
         },
       },
