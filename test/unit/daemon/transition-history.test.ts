@@ -69,3 +69,13 @@ test('after 20 s all twenty lines are available again', () => {
   expect(records.slice(before).every(({ fields }) => fields.suppressed === undefined)).toBe(true)
   expect(history.catchUpAt).toBeUndefined()
 })
+
+test('a transition of a router without an interface is logged with its group, and nothing is logged later', () => {
+  const group = { ...teller, group: { name: 'all' } }
+  const followed = { source: '10.0.0.2', priority: 200, heardAt: ms(-50) } as never
+  history.tell({ transition: wins, interfaceName: undefined, followed, at: ms(0) }, group, ms(0))
+  expect(records.at(-1)?.fields).toMatchObject({ group: 'all', to: 'Active' })
+  expect(records.at(-1)?.fields.interface).toBeUndefined()
+  history.catchUp(group, ms(1))
+  expect(records).toHaveLength(1)
+})
