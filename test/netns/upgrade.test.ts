@@ -6,7 +6,7 @@ import { execFile, execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { type Extra, Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { holdfastProgram, packageRoot } from '../../src/lab/installation.ts'
 import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
@@ -15,6 +15,8 @@ import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { describeNetns } from '../support/require.ts'
 
 const RUNS = Number(process.env.HOLDFAST_TEST_UPGRADES ?? 1)
+/** Milliseconds for a test on a busy machine, where each start of a program takes seconds. */
+const LONGEST = 180_000 + RUNS * 20_000
 const PARTS = ['bin', 'dist/bundle', 'dist/packages.json', 'native/prebuilds', 'package.json']
 const MAIN = 'dist/bundle/main.js'
 const FILE = 'holdfast.yaml'
@@ -162,6 +164,8 @@ const REFUSALS: readonly (Refusal & { readonly what: string; readonly damage?: D
 ]
 
 describeNetns('holdfast upgrade', () => {
+  vi.setConfig({ testTimeout: LONGEST })
+
   test.each([100, 1_000])('at %d ms: another version takes over, and no client loses a probe', async (intervalMs) => {
     const lost: number[] = []
     const { first, installation, lab, second, upgrade } = await startGroup({ intervalMs })
