@@ -17,7 +17,7 @@ const written = () =>
 
 describeDns('a node that boots', () => {
   test('kubelet starts when resolv.conf names the node first, and resolv.conf follows the servers of DHCP', {
-    timeout: 120_000,
+    timeout: 240_000,
   }, async () => {
     node = await NodeNetworkLab.booted({ late: 'on-prem-resolv-prepender' })
     node.startSite([SITE, SECOND, THIRD])
@@ -45,7 +45,7 @@ describeDns('a node that boots', () => {
   })
 
   test('with systemd-resolved, kubelet starts after dnsmasq, and a question never comes back to the node', {
-    timeout: 120_000,
+    timeout: 240_000,
   }, async () => {
     node = await NodeNetworkLab.booted({ resolved: true, late: 'on-prem-dnsmasq' })
     node.startSite([SITE])
@@ -62,7 +62,9 @@ describeDns('a node that boots', () => {
     await node.until('systemd-resolved to ask the node', () =>
       node.machine.run('resolvectl', 'dns').output.includes(`Global: ${NODE}`),
     )
-    expect(node.dig('outside.example')).toBe('NOERROR 198.51.100.1')
+    // The command restarts systemd-resolved after it has written the file, and then ends.
+    await node.until('the command to end', () => !node.isRunning('on-prem-resolv-prepender'))
+    await node.until('an answer after the restart', () => node.dig('outside.example') === 'NOERROR 198.51.100.1')
     expect(node.dig('unknown.outside')).toBe('NXDOMAIN')
 
     node.startCoredns()

@@ -195,7 +195,7 @@ export class NodeNetworkLab {
 
   /** Returns the status and the addresses that a DNS client on the node gets, by the servers of its resolv.conf. */
   dig(name: string): string {
-    const { output } = this.machine.run('dig', '+time=3', '+tries=1', '+noall', '+comments', '+answer', name, 'A')
+    const { output } = this.machine.run('dig', '+time=5', '+tries=1', '+noall', '+comments', '+answer', name, 'A')
     const [, status = 'no answer'] = /status: (\w+)/.exec(output) ?? []
     return [status, ...output.split('\n').flatMap((line) => /\sA\s+(\S+)$/.exec(line)?.[1] ?? [])].join(' ')
   }
@@ -210,6 +210,11 @@ export class NodeNetworkLab {
     return this.text('etc/resolv.conf')
       .split('\n')
       .filter((line) => line !== '' && !/^#.*holdfast/.test(line))
+  }
+
+  isRunning(unit: string): boolean {
+    const { output } = this.machine.run('systemctl', 'is-active', unit)
+    return output.trim() === 'active' || output.trim() === 'activating'
   }
 
   /** Returns the number of times that resolv-prepender has found nothing to change. */
@@ -231,7 +236,7 @@ export class NodeNetworkLab {
   }
 
   /** Waits for a fact, and shows what the journal of the machine has if it does not come true. */
-  async until(what: string, fact: () => boolean, within = 40_000): Promise<void> {
+  async until(what: string, fact: () => boolean, within = 60_000): Promise<void> {
     await eventually(what, fact, { within, every: 100, sight: () => this.report() })
   }
 

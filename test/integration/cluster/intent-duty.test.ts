@@ -3,6 +3,7 @@
  * answers.
  */
 import { afterEach, expect, test } from 'vitest'
+import type { DnsReport } from '../../../src/cluster/decisions/dns/dns-report.ts'
 import { findingsOf } from '../../../src/cluster/decisions/status/finding.ts'
 import type { Intent } from '../../../src/cluster/decisions/status/intent.ts'
 import { IntentDuty } from '../../../src/cluster/runtime/status/intent-duty.ts'
@@ -14,11 +15,11 @@ const SOON = { within: 5_000, every: 5 }
 let duty: IntentDuty | undefined
 afterEach(() => duty?.end())
 
-function follow(answer: (address: Address) => string | undefined) {
+function follow(answer: (address: Address) => string | undefined, dns?: () => DnsReport | undefined) {
   const changes: Intent[] = []
   const asked: Address[] = []
   const made = new IntentDuty({
-    ...{ apiVips: [VIP], ingressVips: [INGRESS], onIntent: (intent) => changes.push(intent), askEveryMs: 10 },
+    ...{ apiVips: [VIP], ingressVips: [INGRESS], onIntent: (intent) => changes.push(intent), askEveryMs: 10, dns },
     ask: async (one) => {
       asked.push(one)
       return answer(one)
@@ -106,4 +107,21 @@ test('nothing is reported before an answer; a first answer without the object me
   made.news({ kind: 'failed', why: '403: Forbidden', isNoWish: true })
   made.news({ kind: 'none' })
   expect(changes.map(({ ingressHa }) => ingressHa)).toEqual(['Enabled', 'Disabled', 'Disabled', 'Enabled'])
+})
+
+test('the report of corednsmonitor on this node replaces NotManaged, and a Corefile that stays is Degraded', () => {
+  let report: DnsReport | undefined
+  const { conditions, says } = follow(
+    () => undefined,
+    () => report,
+  )
+  says({ dns: { appsResolution: 'Disabled' } })
+  expect(conditions()[2]).toMatch(/^Progressing=False NotManaged: not managed by holdfast: dns.appsResolution=Disabled/)
+  report = { wishes: { apps: false, nodes: true, apiInt: undefined }, kept: undefined }
+  expect(conditions().slice(1, 3)).toEqual([
+    'Degraded=False AsExpected: each virtual address has one holder',
+    'Progressing=False AsExpected: no change is in progress',
+  ])
+  report = { ...report, kept: 'a reason' }
+  expect(conditions()[1]).toBe('Degraded=True CorefileKept: CoreDNS on this node keeps its Corefile: a reason')
 })
