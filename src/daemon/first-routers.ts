@@ -35,8 +35,10 @@ export function startFirstRouters(
   for (const each of resolved) registry.add(each, now)
   registry.regroup(config.syncGroups, now)
   placement.refresh(registry.routers, now, resolved)
-  if (cold === true) for (const router of registry.all) coldStart.hold(router)
   const adopted = adoption.adopt(registry, now)
+  // The end of a delay would take the clock of an adopted router back, in a process that is still cold.
+  const starting = registry.all.filter(({ name }) => !adopted.includes(name))
+  if (cold === true) for (const router of starting) coldStart.hold(router)
   registry.endReservation()
   stale.sweepRefused(config, adoption.refused(adopted))
   for (const router of registry.all) if (!adopted.includes(router.name)) postEvent(router, { kind: 'startup' }, now)
