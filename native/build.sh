@@ -18,7 +18,7 @@ USAGE
 
 here=$(CDPATH='' cd -- "$(dirname -- "$(readlink -f -- "$0")")" && pwd)
 cd "$here"
-sources='common/*.[ch] addon/*.[ch] guardian/*.[ch] guardian/clock/*.[ch] launcher/*.[ch] probe/*.[ch] health.c build.sh'
+sources='common/*.[ch] addon/*.[ch] guardian/*.[ch] guardian/clock/*.[ch] guardian/confine/*.[ch] launcher/*.[ch] probe/*.[ch] health.c build.sh'
 check=no
 nodedir=''
 while [ $# -gt 0 ]; do
@@ -88,7 +88,7 @@ static_program() { # static_program NAME SOURCE...
   # shellcheck disable=SC2086
   $static_cc $flags $kernel -static -o "$fresh/holdfast-$name" "$@"
 }
-static_program guardian -pthread guardian/*.c guardian/clock/*.c
+static_program guardian -pthread guardian/*.c guardian/clock/*.c guardian/confine/*.c
 static_program launcher launcher/*.c
 static_program health health.c
 static_program probe probe/*.c common/instrument.c common/who-has.c

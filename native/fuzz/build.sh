@@ -31,9 +31,9 @@ parts_of() {
     # The harness has a main of its own, and replaces poll(), ppoll() and socket(): nothing waits, and nothing is opened.
     guardian)
       echo '-Dpoll=fuzz_poll -Dppoll=fuzz_ppoll -Dsocket=fuzz_socket -Dsetsockopt=fuzz_setsockopt -Dkill=fuzz_kill -Dsocketpair=fuzz_socketpair'
-      # The harness includes two of the files.
+      # The harness includes two of the files, and has a starter of its own.
       echo -pthread
-      ls "$root"/native/guardian/*.c "$root"/native/guardian/clock/*.c | grep -Ev '/(main|restart|membership)\.c$' ;;
+      ls "$root"/native/guardian/*.c "$root"/native/guardian/clock/*.c "$root"/native/guardian/confine/*.c | grep -Ev '/(main|restart|membership|starter)\.c$' ;;
     # recvmmsg() reads a queue of the harness, and the clocks are the harness's. Node's headers are needed, not Node.
     receive)
       echo "-Drecvmmsg=fuzz_recvmmsg -Dclock_gettime=fuzz_clock_gettime -isystem $(node_headers) -lm"
@@ -49,7 +49,7 @@ run_threads() { # run_threads SECONDS SANITIZERS
   echo "threads ($2): $1 s"
   # shellcheck disable=SC2086
   $plain -o "$out/engine" "$here/engine.c" &&
-    $plain -fsanitize="$2" -fno-sanitize-recover=all -pthread -o "$out/guardian-threads" "$root"/native/guardian/*.c "$root"/native/guardian/clock/*.c &&
+    $plain -DUNCONFINED -fsanitize="$2" -fno-sanitize-recover=all -pthread -o "$out/guardian-threads" "$root"/native/guardian/*.c "$root"/native/guardian/clock/*.c "$root"/native/guardian/confine/*.c &&
     "$here/threads.sh" "$1" "$out/guardian-threads" "$out/engine"
 }
 

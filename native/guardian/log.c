@@ -50,6 +50,10 @@ void open_log(void) {
   if (own >= 0) log_fd = own;
 }
 
+int log_descriptor(void) {
+  return log_fd;
+}
+
 void set_log_format(enum log_format wanted) {
   used_format = wanted == LOG_AS_FOUND ? found_format : wanted;
 }

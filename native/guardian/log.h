@@ -29,6 +29,9 @@ enum log_format { LOG_AS_FOUND, LOG_JSON, LOG_TEXT, LOG_JOURNALD, LOG_FORMATS };
 /* Call once, before the first line. Without the call, lines are JSON and go to the inherited standard error. */
 void open_log(void);
 
+/* Returns the descriptor of the lines. */
+int log_descriptor(void);
+
 /* Sets the format from the next line on. */
 void set_log_format(enum log_format format);
 

@@ -12,6 +12,7 @@
  *   execute, netlink, packet   execute them            renew       renews lifetimes
  *   restart     starts the engine again after a crash
  *   upgrade     replaces the engine by another version
+ *   confine/    which system calls remain, and a process that starts the engine again
  *   clock/      a second thread, which sends frames at their times; clock/thread.h begins its list
  */
 #define _GNU_SOURCE
@@ -28,6 +29,8 @@
 #include "clock/mail.h"
 #include "clock/thread.h"
 #include "clock/units.h"
+#include "confine/filter.h"
+#include "confine/starter.h"
 #include "now.h"
 #include "execute.h"
 #include "heartbeat.h"
@@ -111,6 +114,13 @@ static void raise_priority(const struct options *options) {
   set_realtime(above(options->realtime, 1), "no real-time priority for the guardian, continuing without it");
 }
 
+/* The guardian needs no new file, program or process from here on. Without the filter it does its work as well. */
+static void confine(void) {
+  const char *const failed = confine_executor();
+  if (failed != NULL)
+    log_message(LOG_WARN, "notConfined", "no seccomp filter for the guardian, continuing without it", failed, errno);
+}
+
 /* Opens everything that the guardian needs later. Returns the signalfd, or -1 after it has logged why. */
 static int prepare(const struct options *options, char *first_argument, const sigset_t *blocked) {
   use_file_capabilities();
@@ -152,9 +162,11 @@ int main(int count, char **arguments) {
     return EXIT_NOT_STARTED;
   }
   raise_priority(&options);
+  open_starter(&options, &before, arguments);
+  confine();
   while (engine.pid != 0 || restart_engine(&options, &before, &engine)) {
     if (turn(&engine, signals)) {
-      follow_rehearsal(&options, &before, &engine);
+      follow_rehearsal(&engine);
       continue;
     }
     log_message(LOG_ERROR, "engineNotWatched", "cannot wait for the engine", "poll", errno);

@@ -20,6 +20,7 @@
 #include "absence.h"
 #include "clock/sockets.h"
 #include "clock/thread.h"
+#include "confine/starter.h"
 #include "log.h"
 #include "message.h"
 #include "netlink.h"
@@ -140,9 +141,7 @@ struct failure {
   bool executing;
 };
 
-static void run_child(const struct options *options, const sigset_t *mask, int channel, int report)
-    __attribute__((noreturn));
-static void run_child(const struct options *options, const sigset_t *mask, int channel, int report) {
+void run_engine(const struct options *options, const sigset_t *mask, int channel, int report) {
   const char *const failed = become_engine(options, mask, channel);
   const int number = errno;
   struct failure failure;
@@ -174,9 +173,11 @@ bool start_engine(const struct options *options, const sigset_t *mask, struct en
   set_option(channel[1], SOL_SOCKET, SO_SNDBUF, CHANNEL_BUFFER);
   set_option(channel[1], SOL_SOCKET, SO_SNDBUFFORCE, CHANNEL_BUFFER);
   if (pipe2(report, O_CLOEXEC) != 0) return log_not_started(options, "pipe2", errno);
-  const pid_t pid = fork();
-  if (pid < 0) return log_not_started(options, "fork", errno);
-  if (pid == 0) run_child(options, mask, channel[1], report[1]);
+  /* A process that this guardian forked later would have the guardian's seccomp filter. */
+  const bool again = snapshot_fd >= 0;
+  const pid_t pid = again ? start_by_starter(channel[1], report[1], snapshot_fd) : fork();
+  if (pid < 0) return log_not_started(options, again ? "clone" : "fork", errno);
+  if (pid == 0) run_engine(options, mask, channel[1], report[1]);
   (void)close(channel[1]);
   (void)close(report[1]);
   struct failure failure;
@@ -202,6 +203,7 @@ void reap_children(struct engine *engine) {
     }
     if (child.si_pid == 0) return;
     int status = 0;
+    note_end(child.si_pid);
     if (child.si_pid == engine->pid) handle_engine_gone(engine);
     if (waitpid(child.si_pid, &status, WNOHANG) != child.si_pid) continue;
     end_rehearsal(engine, child.si_pid, status);

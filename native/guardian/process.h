@@ -38,6 +38,13 @@ bool pass_descriptor(int fd, const char *variable);
 /* Starts the engine with the signal mask `mask`. Returns false after it has logged why the engine did not start. */
 bool start_engine(const struct options *options, const sigset_t *mask, struct engine *engine);
 
+/*
+ * Becomes the engine, in a process made for it. `channel` is the engine's end. A failure is written to `report`, which
+ * closes as soon as the engine runs.
+ */
+void run_engine(const struct options *options, const sigset_t *mask, int channel, int report)
+    __attribute__((noreturn));
+
 /* Reaps every child, because PID 1 inherits orphans. Executes the plans before it reaps the engine. */
 void reap_children(struct engine *engine);
 

@@ -15,6 +15,7 @@
 #include "clock/membership.h"
 #include "clock/orphans.h"
 #include "clock/units.h"
+#include "confine/starter.h"
 #include "execute.h"
 #include "log.h"
 #include "message.h"
@@ -130,6 +131,7 @@ static bool are_plans_kept(void) {
 static const char *find_obstacle(const struct engine *engine) {
   if (snapshot == NULL || words == NULL || engine->pid <= 0) return "the engine has given no record";
   if (engine->waits || engine->stopping) return "the engine is starting or stopping";
+  if (!has_starter()) return "the process that starts engines has ended";
   if (!has_all_memberships()) return "the guardian cannot join the multicast groups";
   if (!are_claims_armed()) return "the clock of a router was withdrawn or has stopped";
   return are_plans_kept() ? NULL : "a router with addresses has no clock";

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "channel.h"
+#include "confine/starter.h"
 #include "log.h"
 #include "message.h"
 #include "now.h"
@@ -48,13 +49,12 @@ const char *request_rehearsal(const unsigned char *bytes, size_t size) {
   return NULL;
 }
 
-/* Runs in the child, up to exec. A descriptor of the guardian's channel is not passed on: the rehearsal is no engine. */
-static void run_rehearsal(const struct options *options, const sigset_t *mask) __attribute__((noreturn));
-static void run_rehearsal(const struct options *options, const sigset_t *mask) {
+/* A descriptor of the guardian's channel is not passed on: the rehearsal is no engine. */
+void run_rehearsal(const struct options *options, const sigset_t *mask, int output) {
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  const bool is_set_up = nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(output_fd, STDOUT_FILENO) >= 0 &&
-                         dup2(output_fd, STDERR_FILENO) >= 0 && setenv(REHEARSAL_VARIABLE, REVISION, 1) == 0 &&
+  const bool is_set_up = nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
+                         dup2(output, STDERR_FILENO) >= 0 && setenv(REHEARSAL_VARIABLE, REVISION, 1) == 0 &&
                          pass_descriptor(snapshot_fd, SNAPSHOT_VARIABLE) &&
                          (words_fd < 0 || pass_descriptor(words_fd, WORDS_VARIABLE));
   (void)signal(SIGPIPE, SIG_DFL);
@@ -68,25 +68,24 @@ static void close_output(void) {
   output_fd = -1;
 }
 
-static void begin_rehearsal(const struct options *options, const sigset_t *mask) {
+static void begin_rehearsal(void) {
   output_fd = (int)syscall(SYS_memfd_create, "holdfast-rehearsal", MFD_CLOEXEC);
   if (output_fd < 0 || !open_snapshot(requested, requested_size, now_ns(), 0, true)) return;
-  const pid_t pid = fork();
-  if (pid == 0) run_rehearsal(options, mask);
+  const pid_t pid = rehearse_by_starter(output_fd, snapshot_fd);
   if (pid < 0) return;
   rehearsal = pid;
   was_late = false;
   ends_at = now_ns() + LONGEST;
 }
 
-void follow_rehearsal(const struct options *options, const sigset_t *mask, const struct engine *engine) {
+void follow_rehearsal(const struct engine *engine) {
   if (rehearsal != 0 && !was_late && now_ns() >= ends_at) {
     was_late = true;
     (void)kill(rehearsal, SIGKILL);
   }
   if (requested == NULL) return;
   static const char refusal[] = "the guardian cannot start the program";
-  begin_rehearsal(options, mask);
+  begin_rehearsal();
   close_snapshot();
   free(requested);
   requested = NULL;

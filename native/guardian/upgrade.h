@@ -18,8 +18,14 @@
 /* Stores an order for a rehearsal. Returns NULL, or the defect of the message of at least HEADER_SIZE bytes. */
 const char *request_rehearsal(const unsigned char *bytes, size_t size);
 
-/* Starts a stored rehearsal with the signal mask `mask`, and ends a rehearsal that lasts too long. */
-void follow_rehearsal(const struct options *options, const sigset_t *mask, const struct engine *engine);
+/*
+ * Becomes the rehearsal, in a process made for it. The snapshot is in `snapshot_fd`, and the text of the program goes to
+ * `output`.
+ */
+void run_rehearsal(const struct options *options, const sigset_t *mask, int output) __attribute__((noreturn));
+
+/* Starts a stored rehearsal, and ends a rehearsal that lasts too long. */
+void follow_rehearsal(const struct engine *engine);
 
 /* Reports the end of a rehearsal to the engine. Ignores another child. */
 void end_rehearsal(const struct engine *engine, pid_t pid, int status);

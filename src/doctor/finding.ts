@@ -22,6 +22,7 @@ export const CHECKS = [
   'clock',
   'processor',
   'capabilities',
+  'seccomp',
   'kernel',
   'time-namespace',
   'receive-buffer',

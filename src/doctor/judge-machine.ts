@@ -15,6 +15,7 @@ const OCTETS_PER_ADVERTISEMENT = 832
 export function machineFindings({ machine, routers }: Measured): readonly Finding[] {
   return [
     capabilities(machine),
+    ...seccomp(machine),
     kernel(machine),
     ...processor(machine),
     receiveBuffer(machine),
@@ -42,6 +43,15 @@ function capabilities({ daemon, missingCapabilities: missing, user }: MachineSta
     found,
     advice: 'Run it as root, or grant the capabilities (docs/privileges.md)',
   }
+}
+
+/** Judges the guardian of a running daemon. */
+function seccomp({ guardianConfined }: MachineState): readonly Finding[] {
+  if (guardianConfined === undefined) return []
+  if (guardianConfined)
+    return [{ check: 'seccomp', level: 'ok', found: 'the guardian of the running daemon has a filter of its own' }]
+  const found = 'the guardian of the running daemon has no filter of its own, and may use every system call'
+  return [{ check: 'seccomp', level: 'note', found, advice: 'Look for the event notConfined in its log' }]
 }
 
 function kernel({ clockSource, kernel: release, missingFeatures, processors }: MachineState): Finding {

@@ -85,6 +85,8 @@ export type MachineState = {
   readonly timeNamespaceChanges: boolean
   /** Names of missing kernel features, as text. */
   readonly missingFeatures: readonly string[]
+  /** True if the guardian of the running daemon has a seccomp filter of its own; `undefined` if that is not known. */
+  readonly guardianConfined: boolean | undefined
   readonly ipForward: boolean | undefined
   readonly processes: readonly NeighbourProcess[]
   /** Number of VRRP sockets whose process cannot be seen. */

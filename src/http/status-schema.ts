@@ -241,7 +241,14 @@ export const statusSchema = z.object({
     .nullable()
     .describe('Null: events are kept in memory only'),
   keepalivedBeside: z.array(z.object({ pid: z.int(), name: z.string() })),
-  scheduling: scheduling.extend({ realtimeAsked: z.boolean(), guardian: scheduling.nullable() }).nullable(),
+  scheduling: scheduling
+    .extend({
+      realtimeAsked: z.boolean(),
+      guardian: scheduling
+        .extend({ confined: z.boolean().optional().describe('The guardian has a seccomp filter of its own') })
+        .nullable(),
+    })
+    .nullable(),
   routers: z.array(router),
   groups: z.array(z.object({ name: z.string(), members: z.array(z.string()) })),
   interfaces: z.array(

@@ -79,6 +79,12 @@ export const GUARDIAN_EVENTS = logEvents<string>()({
     means: 'The kernel refused the real-time priority that `--realtime` requests',
     act: 'grant CAP_SYS_NICE, or raise RLIMIT_RTPRIO',
   },
+  noStarter: {
+    level: 'warn',
+    fields: FAILED_CALL,
+    means: 'The process that starts the engine again is missing or has ended, so a crash releases the addresses',
+    act: 'restart the daemon at a quiet moment',
+  },
   noSharedMemory: {
     level: 'warn',
     fields: FAILED_CALL,
@@ -90,6 +96,12 @@ export const GUARDIAN_EVENTS = logEvents<string>()({
     fields: [],
     means: 'The guardian cannot see whether the engine works, and sends no watchdog message to systemd',
     act: 'see `noSharedMemory`',
+  },
+  notConfined: {
+    level: 'warn',
+    fields: FAILED_CALL,
+    means: 'The kernel refused the seccomp filter of the guardian, which works without it',
+    act: 'look at `code`; the filter needs CONFIG_SECCOMP_FILTER, and x86_64 or aarch64',
   },
   notInBackground: {
     level: 'error',

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../confine/filter.h"
 #include "../log.h"
 #include "../now.h"
 #include "../words.h"
@@ -151,6 +152,7 @@ static void *keep_time(void *realtime) {
   const struct sched_param parameter = {.sched_priority = *(const int *)realtime};
   (void)prctl(PR_SET_NAME, "holdfast-clock");
   if (parameter.sched_priority > 0) (void)syscall(SYS_sched_setscheduler, 0, SCHED_RR, &parameter);
+  (void)confine_clock(); /* the executor logs why there is no filter */
   for (;;) turn_clock();
   return NULL;
 }

@@ -4,8 +4,9 @@
  * priority.
  */
 import { readFileSync } from 'node:fs'
+import { defined } from '../../base/defined.ts'
 import type { SchedulingSnapshot } from '../../daemon/telemetry/snapshot.ts'
-import { isRealtime, schedulingOf } from '../../linux/process/scheduling.ts'
+import { hasOwnFilter, isRealtime, schedulingOf } from '../../linux/process/scheduling.ts'
 
 const ASKED = /^--realtime(=|$)/
 
@@ -15,9 +16,14 @@ const ASKED = /^--realtime(=|$)/
  */
 export function schedulingHere(guardian: number | undefined): SchedulingSnapshot {
   const { policy = 'unknown', priority = 0 } = schedulingOf('self') ?? {}
-  const above = guardian === undefined ? undefined : schedulingOf(guardian)
+  const above = guardian === undefined ? undefined : guardianHere(guardian)
   const options = guardian === undefined ? process.argv : ownOptions(guardian)
   return { policy, priority, realtimeAsked: options.some((word) => ASKED.test(word)), guardian: above ?? null }
+}
+
+function guardianHere(pid: number): SchedulingSnapshot['guardian'] | undefined {
+  const scheduling = schedulingOf(pid)
+  return scheduling && { ...scheduling, ...defined({ confined: hasOwnFilter(pid) }) }
 }
 
 /** Returns the guardian's own options, which stand before the program that it starts. */

@@ -11,7 +11,7 @@ import { defined } from '../../base/defined.ts'
 import { networkdState, networkManagerState } from '../../doctor/manager-state.ts'
 import type { LanManager, LanSettings, MachineState, NeighbourProcess } from '../../doctor/measurement.ts'
 import type { NativeAddon } from '../../linux/native.ts'
-import { schedulingOf } from '../../linux/process/scheduling.ts'
+import { hasOwnFilter, schedulingOf } from '../../linux/process/scheduling.ts'
 import { vrrpSocketHolders } from '../../linux/process/vrrp-socket-holder.ts'
 import { RECEIVE_BUFFER } from '../../linux/sockets/raw-socket.ts'
 import type { RunningDaemon } from './doctor-daemon.ts'
@@ -111,10 +111,17 @@ export function machineState(native: NativeAddon, daemon: RunningDaemon | undefi
     monotonicOffset: offset === null ? 0 : Number(offset[1]) * 1e9 + Number(offset[2]),
     timeNamespaceChanges: namespaces[0] !== undefined && namespaces[0] !== namespaces[1],
     missingFeatures: missingFeatures(native),
+    guardianConfined: daemon && guardianConfined(daemon),
     ipForward: forward === undefined ? undefined : forward !== 0,
     processes,
     unseenVrrpSockets: unseen,
   }
+}
+
+/** Returns whether the parent of the engine has a seccomp filter; `undefined` if the parent is no guardian. */
+function guardianConfined({ status }: RunningDaemon): boolean | undefined {
+  const parent = Number(/^PPid:\s*(\d+)$/m.exec(status)?.[1])
+  return textOf(`/proc/${parent}/cmdline`)?.includes(GUARDIAN) === true ? hasOwnFilter(parent) : undefined
 }
 
 const difference = (before: number | undefined, after: number | undefined): number | undefined =>

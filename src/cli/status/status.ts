@@ -88,7 +88,7 @@ export function formatStatus(snapshot: Snapshot, surroundings: Surroundings = AL
   const now = Date.parse(snapshot.takenAt)
   const { because, lines } = sentencesOf(snapshot, surroundings)
   const since = `${moment(startedAt, now)} (times are ${zone(now)})`
-  const head = `holdfast on ${hostname}, pid ${pid}, since ${since}${behind[guardian]}${restarted(engineRestarts)}${preferred(scheduling)}`
+  const head = `holdfast on ${hostname}, pid ${pid}, since ${since}${behind[guardian]}${restarted(engineRestarts)}${preferred(scheduling)}${open(scheduling)}`
   const around = keepalivedBeside.map(
     (process) => `KEEPALIVED (pid ${process.pid}) spoke VRRP on this node when holdfast was started with --force`,
   )
@@ -124,6 +124,10 @@ function preferred(scheduling: Snapshot['scheduling'] | undefined): string {
   if (policy === 'SCHED_RR' || policy === 'SCHED_FIFO') return `, real-time priority ${priority}`
   return realtimeAsked ? ', WITHOUT THE REQUESTED REAL-TIME PRIORITY' : ''
 }
+
+/** Returns the text about a guardian without a seccomp filter. */
+const open = (scheduling: Snapshot['scheduling'] | undefined): string =>
+  scheduling?.guardian?.confined === false ? ', guardian WITHOUT A SECCOMP FILTER' : ''
 
 function formatConfig(config: ConfigSnapshot, now: number): string[] {
   const { file, hash, loadedAt, lastReload, imported, stoppedAt, managed } = config

@@ -198,8 +198,11 @@ export type SchedulingSnapshot = {
   /** Scheduling priority: 1 to 99 of a real-time policy, otherwise 0. */
   readonly priority: number
   readonly realtimeAsked: boolean
-  /** Scheduling of the guardian; `null` if there is no guardian. */
-  readonly guardian: { readonly policy: string; readonly priority: number } | null
+  /**
+   * Scheduling of the guardian; `null` if there is no guardian. `confined`: the guardian has a seccomp filter of its own;
+   * absent if that is not known.
+   */
+  readonly guardian: { readonly policy: string; readonly priority: number; readonly confined?: boolean } | null
 }
 
 /** State of the webhook, which sends events to a URL. */

@@ -1,6 +1,6 @@
 /**
- * How the kernel schedules a process, from /proc/PID/stat: the actual policy, not the requested one. This file decides
- * the names of the policies. Other files decide what a policy means for the daemon.
+ * How the kernel schedules and confines a process, from /proc/PID/stat and /proc/PID/status: the actual state, not the
+ * requested one. This file decides the names of the policies. Other files decide what a policy means for the daemon.
  */
 import { readFileSync } from 'node:fs'
 
@@ -34,6 +34,20 @@ export function schedulingOf(pid: number | 'self', read: (path: string) => strin
   const [policy, priority] = [Number(fields[POLICY]), Number(fields[PRIORITY])]
   if (!Number.isInteger(policy) || !Number.isInteger(priority)) return undefined
   return { policy: POLICIES[policy] ?? `policy ${policy}`, priority }
+}
+
+/**
+ * Returns whether a process has more seccomp filters than this one. The filters of a container are on both. `undefined`
+ * if the kernel does not count them (before 5.9) and both have some, or if /proc does not exist.
+ */
+export function hasOwnFilter(pid: number, read: (path: string) => string = readText): boolean | undefined {
+  const [theirs, ours] = [read(`/proc/${pid}/status`), read('/proc/self/status')].map((text) => ({
+    mode: /^Seccomp:\s*(\d)$/m.exec(text)?.[1],
+    count: /^Seccomp_filters:\s*(\d+)$/m.exec(text)?.[1],
+  }))
+  if (theirs?.count !== undefined && ours?.count !== undefined) return Number(theirs.count) > Number(ours.count)
+  if (theirs?.mode === undefined) return undefined
+  return theirs.mode === '2' && ours?.mode === '2' ? undefined : theirs.mode === '2'
 }
 
 function readText(path: string): string {

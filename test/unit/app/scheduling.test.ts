@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { schedulingHere, schedulingText } from '../../../src/app/machine/scheduling.ts'
 import { formatStatus } from '../../../src/cli/status/status.ts'
-import { schedulingOf } from '../../../src/linux/process/scheduling.ts'
+import { hasOwnFilter, schedulingOf } from '../../../src/linux/process/scheduling.ts'
 import { FakeWorld } from '../daemon/fake-world.ts'
 
 const stat = (name: string, priority: number, policy: number) =>
@@ -19,6 +19,18 @@ test('the policy is read behind the name, whatever the name is', () => {
   expect(schedulingOf('self', read(stat('node', 0, 42)))).toEqual({ policy: 'policy 42', priority: 0 })
   expect(schedulingOf(7, read(''))).toBeUndefined()
   expect(paths).toEqual(['/proc/7/stat', '/proc/7/stat', '/proc/self/stat', '/proc/7/stat'])
+})
+
+test.each([
+  ['a filter of the guardian in a container', '2\nSeccomp_filters:\t3', '2\nSeccomp_filters:\t2', true],
+  ['the filter of the container alone', '2\nSeccomp_filters:\t1', '2\nSeccomp_filters:\t1', false],
+  ['a filter, on a kernel that does not count', '2', '0', true],
+  ['none, on a kernel that does not count', '0', '0', false],
+  ['not known, on a kernel that does not count, in a container', '2', '2', undefined],
+])('the guardian has a seccomp filter of its own: %s', (_, theirs, ours, own) => {
+  const read = (path: string) => `Name:\tx\nSeccomp:\t${path === '/proc/7/status' ? theirs : ours}\n`
+  expect(hasOwnFilter(7, read)).toBe(own)
+  expect(hasOwnFilter(7, () => '')).toBeUndefined()
 })
 
 test('this process has one, and no guardian was asked for another', () => {
@@ -50,5 +62,6 @@ test('nothing asked, nothing got, nothing said; the status likewise', () => {
   expect(head(null)).not.toMatch(/real-time/i)
   expect(head({ ...ORDINARY, realtimeAsked: false, guardian: null })).not.toMatch(/real-time/i)
   expect(head(got)).toMatch(/, real-time priority 20$/)
+  expect(head({ ...got, guardian: { ...ORDINARY, confined: false } })).toMatch(/, guardian WITHOUT A SECCOMP FILTER$/)
   expect(head({ ...got, ...ORDINARY })).toMatch(/, WITHOUT THE REQUESTED REAL-TIME PRIORITY$/)
 })

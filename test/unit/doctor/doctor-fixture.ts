@@ -104,6 +104,7 @@ export const MACHINE: MachineState = {
   monotonicOffset: 0,
   timeNamespaceChanges: false,
   missingFeatures: [],
+  guardianConfined: true,
   ipForward: false,
   processes: [],
   unseenVrrpSockets: 0,

@@ -175,6 +175,7 @@ describe('the machine', () => {
         /^warning receive-buffer: .*about 256 advert/,
       ],
     ],
+    ['a guardian without a filter', { guardianConfined: false }, [/^note seccomp: .*no filter of its own/]],
     ['a feature of the kernel', { missingFeatures: ['pidfd_open(2)'] }, [/^error kernel: .*missing pidfd_open/]],
     ['a slow clock source', { clockSource: 'acpi_pm' }, [/^note kernel: .*slow or coarse/]],
     ['a CPU limit', { throttled: 2 }, [/^warning processor: .*stopped its processes 2 times/]],

@@ -1,0 +1,91 @@
+/**
+ * The seccomp filter of the guardian (docs/adr/0095): on both of its threads, not on the engine, and not on an engine
+ * that it has started again. A program that confines itself in the same way
+ * tries the calls that the filter refuses.
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { packageRoot } from '../../src/lab/installation.ts'
+import { createLab, LAB_VIP } from '../../src/lab/lab.ts'
+import { eventually } from '../../src/lab/wait.ts'
+import { describeNetns } from '../support/require.ts'
+
+const within = (daemon: Holdfast) => ({ sight: () => daemon.lastLines(8), within: 15_000, every: 20 })
+
+function statusOf(path: string) {
+  const text = readFileSync(`/proc/${path}/status`, 'utf8')
+  const field = (name: string) => new RegExp(`^${name}:\\s*(\\S+)$`, 'm').exec(text)?.[1]
+  return { name: field('Name'), parent: Number(field('PPid')), seccomp: field('Seccomp'), gains: field('NoNewPrivs') }
+}
+
+const threadsOf = (pid: number) => readdirSync(`/proc/${pid}/task`).map((thread) => statusOf(`${pid}/task/${thread}`))
+const childrenOf = (pid: number) =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
+const starterOf = (guardian: number) =>
+  childrenOf(guardian).find((pid) => statusOf(String(pid)).name === 'holdfast-start') ?? expect.fail('no starter')
+
+const clocked = (daemon: Holdfast) =>
+  eventually('the clock to run', async () => (await daemon.router()).clock.armed, within(daemon))
+
+async function restartedEngine(daemon: Holdfast, before: number): Promise<number> {
+  process.kill(before, 'SIGKILL')
+  const next = async () => {
+    const pid = (await daemon.snapshot())?.pid
+    return pid !== undefined && pid !== before ? pid : undefined
+  }
+  return eventually('another engine', next, within(daemon))
+}
+
+describeNetns('the guardian after its start', () => {
+  test('confines both threads, and starts the engine again without its filter', async () => {
+    const lab = createLab({ routers: 1 })
+    onTestFinished(() => lab.destroy())
+    const plan = { host: lab.router(1), priority: 200, intervalMs: 1_000, address: LAB_VIP }
+    const daemon = new Holdfast(lab, plan, {}, [], { lease: 'on', onCrash: 'restart' })
+    await daemon.ready(30_000)
+    await daemon.becomes('Active', 20_000)
+    await clocked(daemon)
+    const engine = (await daemon.status()).pid
+    const guardian = statusOf(String(engine)).parent
+    const ours = statusOf('self')
+    const confined = { seccomp: '2', gains: '1' }
+    const free = { seccomp: ours.seccomp, gains: ours.gains }
+    expect(threadsOf(guardian)).toMatchObject([confined, { ...confined, name: 'holdfast-clock' }])
+    expect(statusOf(String(engine))).toMatchObject(free)
+    expect(statusOf(String(starterOf(guardian)))).toMatchObject(free)
+    expect((await daemon.status()).scheduling).toMatchObject({ guardian: { confined: true } })
+
+    const next = await restartedEngine(daemon, engine)
+    expect(statusOf(String(next))).toMatchObject({ ...free, parent: guardian })
+    expect(lab.holders(LAB_VIP)).toEqual(['r1'])
+    expect(daemon.records.filter(({ event }) => event === 'noStarter' || event === 'notConfined')).toEqual([])
+
+    process.kill(starterOf(guardian), 'SIGKILL')
+    await eventually('the report', () => daemon.records.some(({ event }) => event === 'noStarter'), within(daemon))
+    process.kill(next, 'SIGKILL')
+    await eventually('the release', () => daemon.records.some(({ event }) => event === 'plansExecuted'), within(daemon))
+    expect(lab.holders(LAB_VIP), 'holders after a crash without a starter').toEqual([])
+  })
+
+  test('is refused every call outside its lists, and may make the calls inside', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-confined-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const sources = ['native/fuzz/confined.c', 'native/guardian/confine/filter.c'].map((file) =>
+      join(packageRoot(), file),
+    )
+    execFileSync('gcc', ['-std=gnu11', '-o', join(folder, 'confined'), ...sources])
+    const tried = (thread: string) =>
+      execFileSync(join(folder, 'confined'), [thread], { encoding: 'utf8' }).trim().split('\n')
+    const refused = ['openat', 'execve', 'clone', 'ptrace', 'packet socket', 'executable memory']
+    const needed = ['memory', 'udp socket', 'kill']
+    expect(tried('executor')).toEqual([
+      ...refused.map((call) => `${call} EPERM`),
+      ...needed.map((call) => `${call} done`),
+    ])
+    expect(tried('clock')).toEqual([...refused, ...needed].map((call) => `${call} EPERM`))
+  })
+})
