@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo unit watch test test-long test-all check docs build bench bench-balancer bench-cost chaos soak defects prove prove-all explore fuzz fuzz-native release image clean
+.PHONY: help demo unit watch test test-long test-all cluster-test check docs build bench bench-balancer bench-cost chaos soak defects prove prove-all explore fuzz fuzz-native release image clean
 
 REPORTERS := --reporter=default --reporter=./test/support/summary-reporter.ts --reporter=./test/support/history-reporter.ts
 
@@ -50,6 +50,11 @@ test-all: ## every test (root)
 	$(MAKE) --no-print-directory test || status=$$?; \
 	$(MAKE) --no-print-directory test-long || status=$$?; \
 	exit $$status
+
+cluster-test: ## tests on a real etcd and kube-apiserver, which are built once: minutes (root, Go)
+	@scripts/setup.sh test
+	@scripts/cluster-binaries.sh >/dev/null
+	@scripts/tests.sh --project cluster $(REPORTERS) $(FILES)
 
 check: ## format, lint, types, architecture
 	@scripts/setup.sh runtime

@@ -169,6 +169,9 @@ for (const file of [...WAITING, ...TIMED, ...LONG, ...LONG_ALONE])
   if (!file.includes('*') && !existsSync(new URL(file, import.meta.url)))
     throw new Error(`Cannot sort test files into projects: there is no ${file}`)
 
+/** With the programs of a real Kubernetes cluster (scripts/cluster-binaries.sh); `make cluster-test` runs them, one at a time. */
+const CLUSTER = ['test/cluster/**/*.test.ts']
+
 /** Groups come one after the other; of each, so many files are beside each other. */
 const group = (
   order: number,
@@ -220,11 +223,12 @@ export default defineConfig({
         'alone',
         1,
         ['test/**/*.test.ts'],
-        [...UNIT, ...COMPUTING, ...WAITING, ...TIMED, ...LONG, ...LONG_ALONE, ...CONTAINER],
+        [...UNIT, ...COMPUTING, ...WAITING, ...TIMED, ...LONG, ...LONG_ALONE, ...CONTAINER, ...CLUSTER],
       ),
       group(5, 'long', 2, LONG),
       group(6, 'long-alone', 1, LONG_ALONE),
       group(7, 'container', 2, CONTAINER, [], ['test/container/build-image.ts']),
+      group(8, 'cluster', 1, CLUSTER),
     ],
   },
 })
