@@ -61,6 +61,7 @@ RestartSec=1
 
 export class NodeNetworkLab {
   readonly machine: SystemdLab
+  #sites = 0
 
   private constructor(machine: SystemdLab) {
     this.machine = machine
@@ -171,8 +172,9 @@ export class NodeNetworkLab {
         `--local=/outside/${CLUSTER}/`,
       ],
     ]
-    this.machine.run('systemctl', 'stop', 'site')
-    this.machine.output('systemd-run', '--unit=site', '--collect', ...FAR, 'dnsmasq', ...argv)
+    // systemd may still have a unit that was stopped, so each start has a name of its own.
+    this.machine.run('systemctl', 'stop', `site${this.#sites++}`)
+    this.machine.output('systemd-run', `--unit=site${this.#sites}`, '--collect', ...FAR, 'dnsmasq', ...argv)
   }
 
   /** Starts CoreDNS on port 5353 and corednsmonitor, which finds no API. */
