@@ -77,7 +77,7 @@ async function startGroup({ intervalMs = 100, top = {} }: Options = {}) {
   const installation = new Installation(lab)
   const launcher = ['sh', '-c', 'shift; exec "$0" "$@"', installation.program]
   const daemons = lab.routers.map((host, i) => {
-    const plan = { host, priority: 200 - 50 * i, intervalMs, address: LAB_VIP }
+    const plan = { host, priority: 200 - 50 * i, intervalMs, address: LAB_VIP, realtime: true }
     return new Holdfast(lab, plan, {}, [], { lease: 'on', ...top }, i === 0 ? launcher : [])
   })
   const [first, second] = daemons
