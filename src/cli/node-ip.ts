@@ -233,7 +233,7 @@ function explain(selection: Selection, { wishes, hint }: Question, options: Node
     selection.chosen.length > 0 ? `chosen: ${selection.chosen.join(' ')}` : NOBODY,
     ...(known === undefined || known === selection.chosen[0]
       ? []
-      : [`in force since this boot: ${known} (${join(options.root, PRIMARY)})`]),
+      : [`used since this boot: ${known} (stored in ${join(options.root, PRIMARY)})`]),
   ]
   return { exitCode, stdout: lines.map((line) => `${line}\n`).join(''), stderr: '' }
 }

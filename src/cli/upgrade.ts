@@ -21,7 +21,7 @@ const STATUS_TIMEOUT = 3_000
 const LONGEST = 15_000
 const LOOK_AGAIN = 50
 
-const RESTART = 'the engine goes on; restart the service to replace it with a move of its addresses'
+const RESTART = 'the old engine goes on; a restart of the service replaces it, and moves its addresses to another node'
 
 export async function upgradeCommand(socket: string): Promise<CommandResult> {
   let before: Running

@@ -24,7 +24,10 @@ export type Turns = {
    * Ends a turn that changed no router. The regular work of the turn is done, so that no wake-up follows for that work.
    */
   endUnchanged(now: Millis): void
-  /** Handles deadlines of Backups whose Active has not repeated its advertisement in time. Ends its own turn. */
+  /**
+   * Handles the deadlines of Backups whose Active has not repeated its advertisement in time. This is a turn of its own,
+   * so the caller must not end it.
+   */
   serveOverdue(): void
   /** True if orders of routers (packets, address changes) wait for the end of the turn. */
   readonly isBusy: boolean

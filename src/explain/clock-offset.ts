@@ -24,7 +24,7 @@ type Heap = { readonly start: number; readonly pairs: number }
 /** Returns how far a cluster of differences that begins at `start` is from offset 0, in milliseconds. */
 const distance = (start: number): number => Math.max(0, start, -start - LATE_MS)
 
-/** Number of latest packets of each node that are compared. Older packets say little about the present offset. */
+/** Number of latest packets of each node from which the offset of its clock is computed. Older packets say little about the present offset. */
 const MOST_SIGNALS = 200
 
 /** Longest time in milliseconds from the sending of a packet to the record of its reception on another node. */

@@ -167,7 +167,7 @@ describeNetns('three daemons that record', () => {
     const { exitCode, stdout } = await explainCommand({ ...verified, verify: true, recording: recordingOf(first()) })
     expect({ exitCode, stdout }).toEqual({
       exitCode: 0,
-      stdout: expect.stringMatching(/replayed; the engine produced the same \d+ outputs\n$/),
+      stdout: expect.stringMatching(/replayed; the engine produced the same \d+ outputs as in the recording\n$/),
     })
   })
 })

@@ -73,7 +73,7 @@ export function monitorOrder(argv: readonly string[], environment: AgentEnvironm
   const platform = values.last('platform') ?? ''
   const cloud = values.cloud(platform)
   if (isCloud(platform) && vips.api.length + vips.ingress.length > 0)
-    notes.push(`The VIPs have no effect on the platform ${platform}`)
+    notes.push(`The VIPs of the command line are not used, because the platform ${platform} has its own load balancers`)
   if (!isCloud(platform) && vips.api.length === 0)
     values.problem(refusedValue('--api-vips', undefined, 'a list of VIPs with commas'))
   const settings: DnsSettings = {

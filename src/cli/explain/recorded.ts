@@ -89,7 +89,7 @@ export function reportText({
   const version = holdfast === VERSION ? '' : ` (replayed by holdfast ${VERSION})`
   const result =
     difference === null
-      ? `${what}; the engine produced the same ${outputs} outputs`
+      ? `${what}; the engine produced the same ${outputs} outputs as in the recording`
       : `${what}; the engine behaves differently at line ${difference.line}${version}; the report shows what was recorded`
   return [
     result,

@@ -68,7 +68,8 @@ export function renderOrder(
   for (const problem of problems) values.problem(problem)
   const platform = values.last('platform') ?? ''
   const cloud = values.cloud(platform)
-  if (isCloud(platform) && pairs.length > 0) notes.push(`The VIPs have no effect on the platform ${platform}`)
+  if (isCloud(platform) && pairs.length > 0)
+    notes.push(`The VIPs of the command line are not used, because the platform ${platform} has its own load balancers`)
   if (!isCloud(platform) && vips.api.length + vips.ingress.length === 0)
     values.problem(refusedValue('--api-vips or --ingress-vips', undefined, 'a list of VIPs with commas'))
   const port = (long: string, unsaid: number) => values.whole(long, 1, 65_535) ?? unsaid

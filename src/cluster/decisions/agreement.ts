@@ -117,9 +117,13 @@ function changedMode(state: AgentState, now: Now): Step {
   const desired = decide(state, planned.mode)?.desired
   if (desired === undefined) {
     orders.push(
-      logOrder(AGENT_LOG.modeNotChanged, 'change of mode skipped: nodes or interfaces are unknown', {
-        mode: planned.mode,
-      }),
+      logOrder(
+        AGENT_LOG.modeNotChanged,
+        'the change between multicast and unicast is skipped: the nodes, or their interfaces, are unknown',
+        {
+          mode: planned.mode,
+        },
+      ),
     )
     return { state: over, orders }
   }

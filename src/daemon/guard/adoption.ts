@@ -31,7 +31,7 @@ export type AdoptionContext = {
 export class Adoption {
   readonly #context: AdoptionContext
   readonly #record: RestartRecord | undefined
-  /** Records of the routers whose interface and clock are as they were, by name. */
+  /** Stored records by the name of their router, for those routers whose interface and clock did not change since the record. */
   readonly #candidates: ReadonlyMap<string, RouterRecord>
 
   /** The caller must have read the links of the node. */

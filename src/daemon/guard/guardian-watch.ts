@@ -30,8 +30,8 @@ const SHARE = 0.4
 /** Milliseconds. If the engine tests the guardian later than this, this process did not run itself. */
 const LATE = 250
 /**
- * Shortest patience in milliseconds, while the guardian renews addresses and while it does not. The guardian beats
- * every second (native/guardian/heartbeat.h), and twice in each period of a renewal.
+ * Shortest time in milliseconds without a heartbeat after which the guardian counts as lost. The guardian sends a
+ * heartbeat every second (native/guardian/heartbeat.h). While it renews addresses, it also sends two in each period.
  */
 const LEAST_PATIENCE = { renewing: 1_000, otherwise: 2_000 }
 /**

@@ -33,7 +33,7 @@ export type MadeOrder = {
   readonly madeFrom: readonly unknown[]
 }
 
-/** Values of an order that the engine needs while the clock runs. */
+/** Values of the frames that the clock of the guardian sends; the engine needs the values while the clock runs. */
 type Running = Pick<MadeOrder, 'interval' | 'detection' | 'madeFrom'> & { readonly order: Pick<ClockOrder, 'sentAt'> }
 
 export class RouterClock {

@@ -50,7 +50,7 @@ export type RepetitionOrder = Pick<ReceivedPacket, 'bytes' | 'destination' | 'so
   readonly heardAt: Millis
   /** Time after which each packet is delivered. */
   readonly until: number
-  /** Gap between two packets from which the later one is delivered. */
+  /** Smallest gap between two packets at which the later packet is delivered although it repeats the earlier one. */
   readonly within: number
   /** Time from the last packet to the call of `onOverdue`. */
   readonly delay: number

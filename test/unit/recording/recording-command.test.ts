@@ -62,7 +62,7 @@ test('explain --recording reports whether the engine acts the same, and then the
   const { exitCode, stderr, stdout } = await explain({ recording: files.a, peers: [files.b] })
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
   expect(stdout).toMatch(
-    /^note: \S+a\.jsonl: a recording of holdfast test, \S+ to \S+: \d+ inputs replayed; the engine produced the same \d+ outputs$/m,
+    /^note: \S+a\.jsonl: a recording of holdfast test, \S+ to \S+: \d+ inputs replayed; the engine produced the same \d+ outputs as in the recording$/m,
   )
   expect(stdout).toMatch(/an operator ordered .* to yield/)
 })
@@ -91,7 +91,7 @@ test('--verify reports only the comparison, with an exit status', async () => {
   const well = await explain({ recording: files.b, verify: true })
   expect(well).toMatchObject({
     exitCode: 0,
-    stdout: expect.stringMatching(/the engine produced the same \d+ outputs\n/),
+    stdout: expect.stringMatching(/the engine produced the same \d+ outputs as in the recording\n/),
   })
   const changed = await explain({ recording: files.changed, verify: true })
   expect(changed.exitCode).toBe(1)

@@ -57,7 +57,7 @@ export function decideCorefile(sources: CorefileSources, { mayLackNodes = false 
   const rest = { notes: [...odd, ...notes], upstreams: servers, records }
   const kept = (reason: string, isWaiting = false): CorefileDecision => ({ ...rest, file: { kept: reason }, isWaiting })
   if (sources.resolvConf === undefined) return kept('the resolv.conf of NetworkManager cannot be read')
-  if (servers.length === 0) return kept('no upstream DNS server is known besides this node')
+  if (servers.length === 0) return kept('no DNS server outside of this node is known, to which CoreDNS could forward')
   if (!mayLackNodes) {
     if (sources.nodes === undefined) return kept('the nodes of the cluster are not known yet', true)
     if (records.length === 0) return kept('no node of the cluster has a name and an address')

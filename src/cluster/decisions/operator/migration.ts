@@ -25,7 +25,7 @@ export const PHASES = [
   'StartingHAProxy',
   /** `api-int` is being led to the VIP. */
   'ReturningNames',
-  /** Every node leads to the VIP. The external load balancer must stay for the grace period. */
+  /** The DNS server of every node answers with the VIP. The external load balancer must stay for the grace period. */
   'Settling',
 ] as const
 export type Phase = (typeof PHASES)[number]

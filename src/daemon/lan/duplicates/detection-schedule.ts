@@ -45,8 +45,8 @@ export class DetectionSchedule {
   }
 
   /**
-   * Returns the time at which an alarm is needed if the engine does not wake up earlier. Actives wake up to advertise
-   * anyway.
+   * Returns the time at which the engine's timer must wake the engine for a step of the detection, if nothing wakes it
+   * earlier.
    */
   nextAt(): Millis | undefined {
     let nearest: Millis | undefined

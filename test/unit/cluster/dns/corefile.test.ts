@@ -121,7 +121,7 @@ describe('the Corefile', () => {
     ['without a node', { nodes: [] }, 'no node of the cluster'],
     ['without an answer about the wishes', { wishes: undefined }, 'wishes'],
     ['without resolv.conf', { resolvConf: undefined }, 'resolv.conf'],
-    ['if this node is the only server', { resolvConf: 'nameserver 10.0.0.11\n' }, 'no upstream DNS server'],
+    ['if this node is the only server', { resolvConf: 'nameserver 10.0.0.11\n' }, 'no DNS server outside of this node'],
     ['if the template is wrong', { template: '. {\n {{ .Nothing }}\n}\n' }, 'line 2'],
     ['if the template gives no block', { template: '{{ if false }}.{{ end }}' }, 'no server block'],
     ['if a block is not closed', { template: '. {\n    errors\n' }, 'line 1: a block is not closed'],
