@@ -21,6 +21,15 @@ function childrenOf(pid: number): number[] {
   }
 }
 
+/** Returns whether the process is the guardian's starter of engines (docs/adr/0095). */
+function isStarter(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8') === 'holdfast-start\n'
+  } catch {
+    return false
+  }
+}
+
 /** Returns the process numbers of a process and of all its descendants, parents before children. */
 export function familyOf(pid: number): number[] {
   return [pid, ...childrenOf(pid).flatMap(familyOf)]
@@ -114,7 +123,7 @@ export class LoggedProcess {
    * time in ms.
    */
   signalChild(signal: NodeJS.Signals): number {
-    const [child, ...others] = this.children
+    const [child, ...others] = this.children.filter((pid) => !isStarter(pid))
     if (child === undefined || others.length > 0) {
       throw new Error(
         `Cannot send ${signal} to the child of ${this.name}: it has ${others.length + (child === undefined ? 0 : 1)}`,
