@@ -103,7 +103,7 @@ describeNetns('holdfast doctor', () => {
       policy: 'SCHED_RR',
       priority: 20,
       realtimeAsked: true,
-      guardian: { policy: 'SCHED_RR', priority: 21 },
+      guardian: { policy: 'SCHED_RR', priority: 21, confined: true },
     })
     await says(daemon, "Real-time priority 20 (SCHED_RR) for the engine's own thread; guardian: 21")
 

@@ -227,6 +227,7 @@ describeNetns('holdfast upgrade', () => {
     expect(group.first.records.filter(({ event }) => event === 'upgradeRefused')).toHaveLength(REFUSALS.length)
     await group.first.yieldFor(60_000)
     await group.second.becomes('Active')
+    await group.first.becomes('Backup')
     await expectRefused(group, { status: 1, reason: /virtual router vip yields/ }, 'r2')
   })
 

@@ -42,6 +42,7 @@ const COMMANDS = [
   'corednsmonitor',
   'monitor',
   'operator',
+  'upgrade',
 ]
 
 test('holdfast --help lists each command with a description, and no other word', async () => {
