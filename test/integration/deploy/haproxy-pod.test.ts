@@ -3,7 +3,7 @@
  * the monitor accepts its arguments, and HAProxy accepts the shipped template.
  */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Container, Pod } from 'kubernetes-types/core/v1.js'
@@ -54,6 +54,15 @@ test('the monitor accepts its command, and finds socket and files where the pod 
   expect(script).toContain(`-S ${order.settings.socket},`)
   expect(script).toContain(`-f ${order.settings.file}`)
   expect(order.settings.listen?.port).toBe(containerOf('haproxy-monitor').livenessProbe?.httpGet?.port)
+})
+
+test('no two shipped pods have one port of the node', () => {
+  const ports = readdirSync(DEPLOY, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.yaml'))
+    .flatMap((file) => [...readFileSync(join(DEPLOY, file), 'utf8').matchAll(/--listen=\S*:(\d+)/g)])
+    .map(([, port]) => port)
+  expect(ports.length).toBeGreaterThanOrEqual(3)
+  expect(new Set(ports).size).toBe(ports.length)
 })
 
 test('the units of systemd run the commands of the pod, and the monitor ends before HAProxy', () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { ClusterRole, Role } from 'kubernetes-types/rbac/v1.js'
 import { expect, onTestFinished, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
+import { OPERATOR_NAME } from '../../../src/cluster/decisions/operator/cluster-operator.ts'
 import { OPERATOR_NAMESPACE } from '../../../src/cluster/decisions/operator/operator-settings.ts'
 import { ClusterClient } from '../../../src/cluster/runtime/api/cluster-client.ts'
 import { LEASE_NAME, LeaderLease } from '../../../src/cluster/runtime/operator/leader-lease.ts'
@@ -17,9 +18,11 @@ const FOLDER = join(DEPLOY, 'operator')
 const FILES = readdirSync(FOLDER).sort()
 const documentsIn = (file: string) => parseAllDocuments(readFileSync(file, 'utf8')).map((one) => one.toJS())
 const manifests = FILES.flatMap((file) => documentsIn(join(FOLDER, file)))
-const grants = grantsIn(
+const allGrants = grantsIn(
   manifests.filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole') as (ClusterRole | Role)[],
 )
+/** The right to use a SecurityContextConstraints is needed when the pod is created, by no request of the operator. */
+const grants = allGrants.filter(({ rule }) => !rule.verbs.includes('use'))
 const SOON = { within: 10_000, every: 20 }
 
 test('the files sort before those of the Machine Config Operator (run level 80), and each object is in the release', () => {
@@ -43,6 +46,31 @@ test('namespace, account and Lease have the names of the code', () => {
   expect(deployment.spec.template.spec.serviceAccountName).toBe(
     manifests.find(({ kind }) => kind === 'ServiceAccount').metadata.name,
   )
+})
+
+test('a pod on the network of its node has a port once: the old pod ends first; and OpenShift admits it', () => {
+  const { spec } = manifests.find(({ kind }) => kind === 'Deployment')
+  expect(spec.template.spec.hostNetwork).toBe(true)
+  expect(spec.strategy).toEqual({ type: 'Recreate' })
+  const name = spec.template.metadata.annotations['openshift.io/required-scc']
+  const uses = allGrants.filter(({ rule }) => rule.verbs.includes('use'))
+  expect(uses).toEqual([
+    {
+      namespace: OPERATOR_NAMESPACE,
+      rule: {
+        ...{ apiGroups: ['security.openshift.io'], resources: ['securitycontextconstraints'], verbs: ['use'] },
+        resourceNames: [name],
+      },
+    },
+  ])
+})
+
+test('the payload has the ClusterOperator, with the version that the Deployment gets', () => {
+  const one = manifests.find(({ kind }) => kind === 'ClusterOperator')
+  const deployment = manifests.find(({ kind }) => kind === 'Deployment')
+  const [{ value }] = deployment.spec.template.spec.containers[0].env
+  expect(one.metadata.name).toBe(OPERATOR_NAME)
+  expect(one.status.versions).toEqual([{ name: 'operator', version: value }])
 })
 
 test('RBAC allows each request of the operator, and has no verb without a request', async () => {
