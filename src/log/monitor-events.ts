@@ -14,8 +14,8 @@ export const MONITOR_EVENTS = logEvents<string>()({
   backendsUnknown: {
     level: 'warn',
     fields: [],
-    means: 'The cluster names no usable control plane node; HAProxy keeps its configuration',
-    act: 'look at the Node objects of the cluster, and at the lines before',
+    means: 'No usable control plane node is known; HAProxy keeps its configuration',
+    act: 'look at the Node objects of the cluster, and at the lines before; with --nodes-from at the agent of the node',
   },
   haproxyFileNotChecked: {
     level: 'warn',

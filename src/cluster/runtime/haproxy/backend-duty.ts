@@ -53,7 +53,8 @@ export class BackendDuty {
     this.#settings = settings
     this.#ports = ports
     this.#family = familyOf(first)
-    this.#peers = ports.remembered ?? []
+    // The agent stores its nodes itself; an older list of the monitor's own would replace haproxy.cfg.
+    this.#peers = ports.ofAgent === undefined ? (ports.remembered ?? []) : []
   }
 
   /** Takes an event of the watch of the nodes. */
@@ -79,13 +80,15 @@ export class BackendDuty {
 
   #backends(): readonly Backend[] | undefined {
     const { log, ofAgent } = this.#ports
-    const problems = [...(ofAgent === undefined ? this.#ofCluster() : this.#takeFrom(ofAgent()))]
+    const missing = ofAgent && this.#takeFrom(ofAgent())
+    const problems = ofAgent === undefined ? [...this.#ofCluster()] : []
     const { apiPort } = this.#settings
     const { backends, problems: left } = backendsOf(this.#peers, this.#family, apiPort)
     problems.push(...left)
     for (const problem of problems) if (!this.#told.has(problem)) log(AGENT_LOG.backendLeftOut, problem, { problem })
-    const isEmpty = backends.length === 0 && (this.#nodes !== undefined || ofAgent !== undefined)
-    const empty = 'the cluster names no usable control plane node'
+    const isRead = this.#nodes !== undefined || ofAgent !== undefined
+    const isEmpty = missing !== undefined || (backends.length === 0 && isRead)
+    const empty = missing ?? 'the cluster names no usable control plane node'
     if (isEmpty && !this.#told.has(empty)) log(AGENT_LOG.backendsUnknown, `${empty}; HAProxy keeps its configuration`)
     this.#told = new Set([...problems, ...(isEmpty ? [empty] : [])])
     return backends.length === 0 ? undefined : backends
@@ -101,12 +104,12 @@ export class BackendDuty {
     return odd.map(({ node, what }) => `node ${node}: ${what}`)
   }
 
-  /** Takes the peers from the agent's file. Without a usable file, the last peers stay. Returns the problems. */
-  #takeFrom(stored: readonly PeerNode[] | string | undefined): readonly string[] {
-    if (typeof stored === 'string') return [stored]
-    if (stored === undefined) return ['the agent has stored no nodes yet']
+  /** Takes the peers from the agent's file. Without a usable file, the last peers stay, and the reason is returned. */
+  #takeFrom(stored: readonly PeerNode[] | string | undefined): string | undefined {
+    if (typeof stored === 'string') return stored
+    if (stored === undefined) return 'the agent has stored no nodes yet'
     this.#peers = stored
-    return []
+    return undefined
   }
 
   #isRefused(backends: readonly Backend[]): boolean {
