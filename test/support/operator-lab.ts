@@ -7,7 +7,6 @@ import { GROUP, PLURAL, VERSION } from '../../src/cluster/decisions/status/publi
 import { ClusterClient } from '../../src/cluster/runtime/api/cluster-client.ts'
 import { OperatorAccount } from '../../src/cluster/runtime/operator/operator-account.ts'
 import { OperatorDuty, type TermOptions } from '../../src/cluster/runtime/operator/operator-term.ts'
-import { StatusApi, sendBy } from '../../src/cluster/runtime/status/status-api.ts'
 import { eventually } from '../../src/lab/wait.ts'
 import { nodeObject } from './kube-api/node-object.ts'
 import { KubeApi, type KubeApiOptions } from './kube-api/server.ts'
@@ -50,7 +49,7 @@ export class OperatorLab {
     const lab = new OperatorLab()
     await lab.api.start()
     onTestFinished(async () => {
-      lab.term?.end()
+      await lab.term?.end()
       await lab.api.stop()
     })
     for (const [i, role] of ['master', 'master', 'master', 'worker'].entries())
@@ -60,12 +59,12 @@ export class OperatorLab {
 
   /** Begins a term, and ends the one before. */
   operate(change: Partial<TermOptions> = {}): OperatorDuty {
-    this.term?.end()
+    void this.term?.end()
     const client = new ClusterClient(async () => [{ server: `http://127.0.0.1:${this.api.port}`, options: {} }], {
       within: 1_000,
     })
     this.term = new OperatorDuty({
-      ...{ client, api: new StatusApi(sendBy(client)), self: 'operator-1', account: this.account },
+      ...{ client, self: 'operator-1', account: this.account },
       ...{
         namespace: 'openshift-cluster-hosted-net-services',
         version: '4.99.0',

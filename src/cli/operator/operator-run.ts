@@ -54,21 +54,21 @@ async function serve(settings: OperatorSettings, log: AgentLogging, signal: Abor
   let term: OperatorDuty | undefined
   const lease = new LeaderLease({
     ...{ self, namespace, api: new StatusApi(sendBy(new ClusterClient(access, { within: LEASE_ANSWER }))) },
-    onLeading(isLeading) {
+    onLeading(isLeading): Promise<void> | undefined {
       account.isLeading = isLeading
       if (isLeading) {
         log(AGENT_LOG.operatorLeads, `operator holds the Lease as ${self}`, { lease: LEASE_NAME })
-        const api = new StatusApi(sendBy(client))
         term = new OperatorDuty({
-          ...{ account, api, client, log, self, namespace, version },
+          ...{ account, client, log, self, namespace, version },
           ...{ graceMs, probe: { ...PROBE, port: apiPort } },
           askExternal: (address, name) => askByCluster(access, address, { name, port: apiPort }),
         })
-        return
+        return undefined
       }
       if (!signal.aborted) log(AGENT_LOG.operatorLeadLost, 'the Lease was not renewed in time', { lease: LEASE_NAME })
-      term?.end()
+      const over = term?.end()
       term = undefined
+      return over
     },
     onOther: (holder) => log(AGENT_LOG.operatorWaits, `operator ${holder} holds the Lease`, { holder }),
     onFailure: (written) => void writes.of(Promise.resolve(asFailure(written)), 'Lease'),

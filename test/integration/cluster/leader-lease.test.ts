@@ -10,7 +10,7 @@ const LEASES = 'coordination.k8s.io/v1/leases'
 const SOON = { within: 10_000, every: 20 }
 const TIMES = { duration: 2_000, renewEvery: 100, renewWithin: 1_200 }
 
-async function started() {
+async function started(work: Promise<void> = Promise.resolve()) {
   const api = await new KubeApi().start()
   onTestFinished(() => api.stop())
   const client = new ClusterClient(async () => [{ server: `http://127.0.0.1:${api.port}`, options: {} }], {
@@ -24,6 +24,7 @@ async function started() {
       onLeading(isLeading) {
         seen.isLeading = isLeading
         seen.changes.push(isLeading)
+        return isLeading ? undefined : work
       },
       onOther: (holder) => seen.others.push(holder),
       onFailure: ({ kind }) => seen.failures.push(kind),
@@ -71,4 +72,18 @@ test('an operator that cannot renew the Lease stops before another one may take 
   expect(one.seen.failures).toContain('failed')
   ends()
   await leads()
+})
+
+test('an operator gives the Lease back after its work has ended', async () => {
+  let finish = () => {}
+  const { api, leads } = await started(new Promise((resolve) => (finish = resolve)))
+  const { one, other } = await leads()
+  const holder = () => Object(api.store.get(LEASES, LEASE_NAME, 'ns')?.spec).holderIdentity
+  const isOver = one.end()
+  await sleep(500)
+  expect([one.seen.isLeading, holder()]).toEqual([false, one.self])
+  finish()
+  await isOver
+  expect(holder()).not.toBe(one.self)
+  await eventually('the other one', () => other.seen.isLeading, { sight: () => other, ...SOON })
 })

@@ -2,7 +2,6 @@
 import { expect, test } from 'vitest'
 import { ClusterClient } from '../../../src/cluster/runtime/api/cluster-client.ts'
 import type { NodeQuestions } from '../../../src/cluster/runtime/operator/node-questions.ts'
-import { StatusApi, sendBy } from '../../../src/cluster/runtime/status/status-api.ts'
 import { eventually, sleep } from '../../../src/lab/wait.ts'
 import {
   API_VIP,
@@ -286,12 +285,15 @@ test('an external address at which kube-api does not answer changes nothing, and
 test('an API with an older definition drops the phase: nothing is switched, and the condition says why', async () => {
   const lab = await installed()
   const old = new ClusterClient(async () => [{ server: `http://127.0.0.1:${lab.api.port}`, options: {} }])
-  const drops = new StatusApi(async (request) => {
-    const reply = await sendBy(old)(request)
-    if (!request.path.includes('/hostednetservices/cluster/status')) return reply
-    return { ...reply, body: JSON.stringify({ ...JSON.parse(reply.body), status: {} }) }
-  })
-  lab.operate({ api: drops, questions: answeringNodes().questions, askExternal: async () => undefined })
+  const client: Pick<ClusterClient, 'ask' | 'stream'> = {
+    stream: (path, watching) => old.stream(path, watching),
+    async ask(question, signal) {
+      const answer = await old.ask(question, signal)
+      if (!question.path.includes('/hostednetservices/cluster/status')) return answer
+      return { ...Object(answer), status: {} }
+    },
+  }
+  lab.operate({ client, questions: answeringNodes().questions, askExternal: async () => undefined })
   lab.spec({ dns: { apiintIpAddress: EXTERNAL } })
   await lab.says('Degraded=True DefinitionTooOld')
   await sleep(500)

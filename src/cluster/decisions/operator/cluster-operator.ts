@@ -158,8 +158,13 @@ export function operatorStatus(
 ): Readonly<Record<string, unknown>> {
   const isDeployed = findings.some(({ status, type }) => type === 'Progressing' && status === 'False')
   const reported = isDeployed ? version : known.version
+  // DEPLOY_WITHIN counts from the time of Progressing, in which a switch of the load balancer has no part.
+  const dated = known.conditions.filter(
+    ({ reason, type }) =>
+      type !== 'Progressing' || findings.some((finding) => finding.type === type && finding.reason === reason),
+  )
   return {
-    conditions: datedConditions(findings, known.conditions, epochMs),
+    conditions: datedConditions(findings, dated, epochMs),
     versions: reported === undefined ? [] : [{ name: 'operator', version: reported }],
     relatedObjects: [
       { group: '', resource: 'namespaces', name: namespace },

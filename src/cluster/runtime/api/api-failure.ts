@@ -81,3 +81,9 @@ export function failureOf(error: unknown, what: string): ApiFailure {
   const why = error instanceof Error ? error.message || code : String(error)
   return new ApiFailure(kind, `Cannot ${what}: ${why}`, { cause: error })
 }
+
+/**
+ * Returns the message of a failure without the query of its request. The query of a watch differs in each attempt, and each
+ * other text of a condition would be written to the API.
+ */
+export const withoutQuery = (message: string): string => message.replace(/\?\S*(?=: )/, '')

@@ -93,6 +93,7 @@ function localBeside({ server, options }: Endpoint, local: string | undefined): 
 }
 
 function unreadable({ kubeconfig }: AccessPlan, error: unknown): ApiFailure {
-  const why = messageOf(error)
+  // The further lines of an error of YAML show the text of the file, which has credentials.
+  const [why] = messageOf(error).split('\n', 1)
   return new ApiFailure('credentials', `Cannot use ${kubeconfig ?? 'the token of this pod'}: ${why}`, { cause: error })
 }

@@ -9,7 +9,7 @@ import { type ClusterPlan, readClusterPlan } from '../../decisions/operator/clus
 import { type OperandPod, readOperandPod } from '../../decisions/operator/operand-pod.ts'
 import type { Trouble } from '../../decisions/status/finding.ts'
 import { GROUP, PLURAL, SINGLETON, VERSION } from '../../decisions/status/published-status.ts'
-import type { ApiFailure } from '../api/api-failure.ts'
+import { type ApiFailure, withoutQuery } from '../api/api-failure.ts'
 import type { ClusterClient } from '../api/cluster-client.ts'
 import { watchObjects } from '../api/object-watch.ts'
 
@@ -26,6 +26,8 @@ export type ClusterViewOptions = {
   readonly onObject: (object: { readonly value: unknown } | undefined) => void
   readonly onNodes: (nodes: readonly ClusterNode[]) => void
   readonly onFailure: (path: string, failure: ApiFailure) => void
+  /** Called when the API has accepted a watch. */
+  readonly onReadable: (path: string) => void
 }
 
 export class ClusterView {
@@ -91,7 +93,7 @@ export class ClusterView {
     take: (objects: readonly unknown[]) => void,
     signal = this.#ending.signal,
   ): void {
-    const { client, onChange, onFailure } = this.#options
+    const { client, onChange, onFailure, onReadable } = this.#options
     void watchObjects<unknown>(
       client,
       {
@@ -103,13 +105,15 @@ export class ClusterView {
           onChange()
         },
         onPhase: (phase) => {
-          if (phase === 'watching' && this.#denied.delete(path)) onChange()
+          if (phase !== 'watching') return
+          onReadable(path)
+          this.#denied.delete(path)
+          onChange()
         },
         onFailure: (failure) => {
           onFailure(path, failure)
           if (failure.kind !== 'forbidden' && failure.kind !== 'unauthorized') return
-          // The query of a watch differs in each attempt, and each other text would be written to the API.
-          this.#denied.set(path, failure.message.replace(/\?\S*(?=: )/, ''))
+          this.#denied.set(path, withoutQuery(failure.message))
           onChange()
         },
       },

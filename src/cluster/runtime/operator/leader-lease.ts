@@ -21,7 +21,8 @@ export type LeaseOptions = {
   readonly self: string
   readonly namespace: string
   readonly times?: LeaseTimes
-  readonly onLeading: (isLeading: boolean) => void
+  /** Called when the work begins and ends. The Lease is given back after the returned promise has settled. */
+  readonly onLeading: (isLeading: boolean) => unknown
   /** Called when another operator holds the Lease, once for each holder. */
   readonly onOther: (holder: string) => void
   readonly onFailure: (written: Exclude<Written, { kind: 'done' }>) => void
@@ -33,6 +34,8 @@ export class LeaderLease {
   readonly #path: string
   #seen: SeenLease | undefined
   #isLeading = false
+  /** Result of onLeading. */
+  #change: unknown
   #other = ''
   #deadline: NodeJS.Timeout | undefined
 
@@ -53,6 +56,7 @@ export class LeaderLease {
       await sleep(this.#times.renewEvery, undefined, { signal }).catch(() => {})
     }
     this.#lead(false)
+    await this.#change
     await this.#release()
   }
 
@@ -100,7 +104,7 @@ export class LeaderLease {
     if (!isLeading) clearTimeout(this.#deadline)
     if (isLeading === this.#isLeading) return
     this.#isLeading = isLeading
-    this.#options.onLeading(isLeading)
+    this.#change = this.#options.onLeading(isLeading)
   }
 
   async #release(): Promise<void> {

@@ -4,6 +4,7 @@
  * the state is compared and written; the decisions are in decisions/operator.
  */
 import { defined } from '../../../base/defined.ts'
+import { messageOf } from '../../../base/message-of.ts'
 import { AGENT_LOG, type AgentLogging, repeated } from '../../../log/agent-events.ts'
 import { type Address, parseAddress } from '../../../wire/address.ts'
 import {
@@ -17,27 +18,25 @@ import type { ClusterPlan } from '../../decisions/operator/cluster-plan.ts'
 import type { Migration } from '../../decisions/operator/migration.ts'
 import { waitingFor } from '../../decisions/operator/operand-pod.ts'
 import { kubernetesEvent, type OperatorEvent } from '../../decisions/operator/operator-event.ts'
-import type { Balancer } from '../../decisions/status/balancer.ts'
+import { inForce, settingsText } from '../../decisions/operator/switch-texts.ts'
 import type { Circumstances, Trouble } from '../../decisions/status/finding.ts'
-import type { Intent } from '../../decisions/status/intent.ts'
 import { type Published, readPublished } from '../../decisions/status/published-status.ts'
 import type { ApiFailure } from '../api/api-failure.ts'
 import type { ClusterClient } from '../api/cluster-client.ts'
 import { askReadyz, PROBE, type ProbeOptions, VipProbe } from '../api/vip-probe.ts'
 import { EventPublisher } from '../status/event-publisher.ts'
 import { IntentDuty } from '../status/intent-duty.ts'
-import type { StatusApi } from '../status/status-api.ts'
 import { failedIntent } from '../status/status-duty.ts'
 import { BalancerSwitchDuty } from './balancer-switch.ts'
 import { ClusterView, OBJECTS_PATH, type SeenObject } from './cluster-view.ts'
 import { type NodeQuestions, nodeQuestions } from './node-questions.ts'
 import type { OperatorAccount } from './operator-account.ts'
 import { OperatorWriter } from './operator-writer.ts'
+import { TermWrites } from './term-writes.ts'
 import { WriteCounters } from './write-counters.ts'
 
 export type TermOptions = OperatorIdentity & {
   readonly client: Pick<ClusterClient, 'ask' | 'stream'>
-  readonly api: StatusApi
   /** Name of this operator. */
   readonly self: string
   readonly account: OperatorAccount
@@ -58,6 +57,8 @@ export type TermOptions = OperatorIdentity & {
 }
 
 const EVERY = 10_000
+/** Number of comparisons in whose time the same status is written again. */
+const WRITE_AGAIN = 6
 /** Milliseconds to wait after a change, because changes arrive together. */
 const GATHER = 50
 
@@ -68,6 +69,7 @@ export class OperatorDuty {
   readonly #options: TermOptions
   readonly #view: ClusterView
   readonly #events: EventPublisher
+  readonly #sender: TermWrites
   readonly #writes: WriteCounters
   readonly #writer: OperatorWriter
   readonly #switch: BalancerSwitchDuty
@@ -81,11 +83,13 @@ export class OperatorDuty {
 
   constructor(options: TermOptions) {
     this.#options = options
-    const { account, api, client, log } = options
+    const { account, client, everyMs = EVERY, log } = options
+    this.#sender = new TermWrites(client)
+    const { api } = this.#sender
     this.#writes = new WriteCounters(account, log)
     this.#events = new EventPublisher({ createEvent: (event) => this.#writes.of(api.createEvent(event), 'Event') })
     this.#writer = new OperatorWriter({
-      ...{ account, api, log, writes: this.#writes },
+      ...{ account, api, log, writes: this.#writes, againMs: WRITE_AGAIN * everyMs },
       onEvent: (event) => this.#offer(event),
       onKnown: () => this.#soon(0),
     })
@@ -101,17 +105,21 @@ export class OperatorDuty {
       onObject: (object) => this.#tell(object),
       onNodes: () => this.#tellNodes(),
       onFailure: (path, failure) => this.#failed(path, failure),
+      onReadable: (path) => this.#readable(path),
     })
   }
 
-  end(): void {
+  /** Ends the term. Resolves when none of its writes is left. */
+  end(): Promise<void> {
     this.#ended = true
     clearTimeout(this.#timer)
     this.#view.end()
     this.#writer.end()
     this.#events.end()
     this.#switch.end()
+    this.#writes.end()
     this.#close()
+    return this.#sender.end()
   }
 
   #failed(path: string, failure: ApiFailure): void {
@@ -130,6 +138,11 @@ export class OperatorDuty {
     if (status === 404) this.#view.object = undefined
   }
 
+  #readable(path: string): void {
+    this.#watchProblems.delete(path)
+    if (path === OBJECTS_PATH) this.#duties?.intent.news({ kind: 'readable' })
+  }
+
   #open(plan: ClusterPlan): void {
     this.#close()
     if (plan.elsewhere !== undefined) return
@@ -137,7 +150,7 @@ export class OperatorDuty {
     this.#duties = {
       intent: new IntentDuty({
         ...{ apiVips: plan.apiVips, ingressVips: plan.ingressVips, onIntent: () => {} },
-        ask: (address) => this.#options.askExternal?.(address, plan.apiInt) ?? askReadyz(address, probe),
+        ask: (address) => this.#ask(address, plan.apiInt, probe),
         ...defined({ askEveryMs: this.#options.askEveryMs }),
       }),
       probe: new VipProbe(plan.apiVips, probe, () => this.#soon(GATHER)),
@@ -148,6 +161,13 @@ export class OperatorDuty {
     if (this.#view.object !== 'unknown') this.#tell(this.#view.object)
   }
 
+  /** Asks kube-api at an external address. Credentials that cannot be read are a reason like others. */
+  async #ask(address: Address, name: string | undefined, probe: ProbeOptions): Promise<string | undefined> {
+    const { askExternal } = this.#options
+    if (askExternal === undefined) return askReadyz(address, probe)
+    return askExternal(address, name).catch(messageOf)
+  }
+
   #close(): void {
     this.#duties?.intent.end()
     this.#duties?.probe.end()
@@ -155,6 +175,8 @@ export class OperatorDuty {
   }
 
   #tell(object: { readonly value: unknown } | undefined): void {
+    // Another client may have created the object that this operator could not create.
+    if (object !== undefined) this.#refused = undefined
     this.#duties?.intent.news(object === undefined ? { kind: 'none' } : { kind: 'object', value: object.value })
   }
 
@@ -181,13 +203,14 @@ export class OperatorDuty {
   #decide(plan: ClusterPlan, known: KnownOperator): void {
     const { object, pods, troubles } = this.#view
     const isOn = plan.elsewhere === undefined
+    const isProbed = isOn && plan.apiVips.length > 0
     if (isOn && object === undefined) void this.#create(plan)
     if (isOn && object === 'unknown' && troubles.length === 0) return
     this.#switchOn(plan)
     const circumstances = this.#circumstances()
     const { result } = circumstances.probe
     // Before kube-api has answered often enough, a new term would change Available to Unknown for a moment.
-    if (isOn && (result === 'unasked' || result === 'undecided') && known.conditions.length > 0) return
+    if (isProbed && (result === 'unasked' || result === 'undecided') && known.conditions.length > 0) return
     const view = {
       ...{ plan, circumstances, published: publishedIn(object) },
       troubles: [...troubles, ...[this.#refused, this.#switch.trouble].filter((one) => one !== undefined)],
@@ -230,7 +253,8 @@ export class OperatorDuty {
   async #create(plan: ClusterPlan): Promise<void> {
     if (this.#isCreating || plan.apiVips.length === 0) return
     this.#isCreating = true
-    const { api, log } = this.#options
+    const { log } = this.#options
+    const { api } = this.#sender
     const request = { method: 'POST', path: OBJECTS_PATH, body: firstObject(plan) } as const
     const written = await this.#writes.of(api.write(request), 'HostedNetServices')
     this.#isCreating = false
@@ -265,20 +289,3 @@ export class OperatorDuty {
 
 const publishedIn = (object: SeenObject): Published | 'unreadable' | undefined =>
   object === 'unknown' ? 'unreadable' : readPublished(object?.value)
-
-/** Gives a load balancer in force that no longer answers another reason than an address that is refused. */
-const inForce = (trouble: Trouble, { kind }: Balancer, state: Migration | undefined): Trouble =>
-  trouble.reason === 'LoadBalancerRefused' && kind !== 'refused' && state?.phase !== 'Checking'
-    ? { ...trouble, reason: 'LoadBalancerNotAnswering' }
-    : trouble
-
-/** Returns a text about the settings that differ from those of an installation; `undefined` if none does. */
-function settingsText({ appsResolution, ingressHa, nodesResolution }: Intent, state: Migration | undefined) {
-  const texts = [
-    ...(state?.phase === 'External' ? [`the load balancer of the API is at ${state.apiInt}`] : []),
-    ...(ingressHa === 'Disabled' ? ['no node holds an ingress address (ingressHa)'] : []),
-    ...(nodesResolution === 'Disabled' ? ['names of nodes are not answered (dns.nodesResolution)'] : []),
-    ...(appsResolution === 'Disabled' ? ['names of applications are not answered (dns.appsResolution)'] : []),
-  ]
-  return texts.length === 0 ? undefined : texts.join('; ')
-}

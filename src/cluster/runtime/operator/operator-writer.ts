@@ -22,6 +22,8 @@ export type OperatorWriterOptions = {
   readonly writes: WriteCounters
   readonly account: OperatorAccount
   readonly log: AgentLogging
+  /** Milliseconds after a write until the same status is written again. */
+  readonly againMs: number
   readonly onEvent: (event: OperatorEvent) => void
   /** Called when the ClusterOperator of an earlier term is known. */
   readonly onKnown: () => void
@@ -30,15 +32,14 @@ export type OperatorWriterOptions = {
 const OPERATOR = `/apis/config.openshift.io/v1/clusteroperators/${OPERATOR_NAME}`
 const MANAGER = new URLSearchParams({ fieldManager: 'holdfast-operator', force: 'true' }).toString()
 const HEAD = { apiVersion: 'config.openshift.io/v1', kind: 'ClusterOperator', metadata: { name: OPERATOR_NAME } }
-/** Number of comparisons after which the same status is written again. */
-const WRITE_AGAIN = 6
 const READ_AGAIN = 5_000
 
 export class OperatorWriter {
   readonly #options: OperatorWriterOptions
   readonly #part: PartWriter
   #known: KnownOperator | undefined
-  #wants = 0
+  /** Monotonic time of the last write; `undefined` while another one is due or has failed. */
+  #writtenAt: number | undefined
   #ended = false
 
   constructor(options: OperatorWriterOptions) {
@@ -55,7 +56,10 @@ export class OperatorWriter {
   /** Sets the status to write. */
   want(status: Readonly<Record<string, unknown>>): void {
     if (this.#ended) return
-    if (++this.#wants % WRITE_AGAIN === 0) this.#part.forget()
+    if (this.#writtenAt !== undefined && performance.now() - this.#writtenAt >= this.#options.againMs) {
+      this.#writtenAt = undefined
+      this.#part.forget()
+    }
     this.#part.want(JSON.stringify(status), true)
   }
 
@@ -100,6 +104,7 @@ export class OperatorWriter {
 
   #told(object: unknown): void {
     const { account, log, onEvent } = this.#options
+    this.#writtenAt = performance.now()
     const before = this.#known ?? NO_OPERATOR
     this.#known = readOperator(object)
     account.conditions = this.#known.conditions

@@ -8,15 +8,22 @@ export class WriteCounters {
   readonly #log: AgentLogging
   /** Reason of the last failed write, by the kind of the object. */
   readonly #problems = new Map<string, string>()
+  #ended = false
 
   constructor(account: OperatorAccount, log: AgentLogging) {
     this.#account = account
     this.#log = log
   }
 
+  end(): void {
+    this.#ended = true
+  }
+
   /** Returns the outcome of a write. `object`: kind of the written object. */
   async of(writing: Promise<Written>, object: string): Promise<Written> {
     const written = await writing
+    // The end of a term aborts writes, which is no failure.
+    if (this.#ended) return written
     this.#account.wrote(written.kind)
     if (written.kind === 'done') this.#problems.delete(object)
     if (written.kind === 'done' || written.kind === 'missing') return written

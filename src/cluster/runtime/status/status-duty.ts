@@ -10,7 +10,7 @@ import type { Elsewhere } from '../../decisions/engine/platform.ts'
 import type { ServiceVip } from '../../decisions/status/holders.ts'
 import type { Intent, IntentNews, Toggle } from '../../decisions/status/intent.ts'
 import { GROUP, PLURAL, SINGLETON, VERSION } from '../../decisions/status/published-status.ts'
-import type { ApiFailure, FailureKind } from '../api/api-failure.ts'
+import { type ApiFailure, type FailureKind, withoutQuery } from '../api/api-failure.ts'
 import type { ClusterClient } from '../api/cluster-client.ts'
 import { watchObjects } from '../api/object-watch.ts'
 import { askReadyz, PROBE, type ProbeOptions, VipProbe } from '../api/vip-probe.ts'
@@ -46,7 +46,7 @@ const NO_WISH: ReadonlySet<number | undefined> = new Set([401, 403, 404])
 
 /** Returns what a failed request means for the administrator's wishes; `undefined` if it means nothing. */
 export const failedIntent = ({ kind, message, status }: ApiFailure): IntentNews | undefined =>
-  ANSWERS.has(kind) ? { kind: 'failed', why: message, isNoWish: NO_WISH.has(status) } : undefined
+  ANSWERS.has(kind) ? { kind: 'failed', why: withoutQuery(message), isNoWish: NO_WISH.has(status) } : undefined
 
 export class StatusDuty {
   readonly holder: HolderDuty

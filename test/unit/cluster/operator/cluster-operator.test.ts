@@ -45,6 +45,20 @@ test('an installation that is incomplete for ten minutes has timed out, also aft
   expect(line('Degraded', operatorFindings(complete, known, AT + DEPLOY_WITHIN))).toBe('False AsExpected')
 })
 
+test('the ten minutes begin with the reason SyncingResources, not with a switch of the load balancer before', () => {
+  const held = { address: '10.0.0.5', service: 'API', node: 'n1', since: '', saidBy: 'n1' }
+  const published = readPublished({ metadata: {}, status: { holders: [held] } })
+  const switching = { ...quiet, published, circumstances: { ...circumstances, progressing: 'a switch' } }
+  const read = (findings: ReturnType<typeof operatorFindings>, known: typeof NO_OPERATOR, epochMs: number) =>
+    readOperator({ status: operatorStatus(findings, known, IDENTITY, epochMs) })
+  const first = read(operatorFindings(switching, NO_OPERATOR, AT), NO_OPERATOR, AT)
+  const later = AT + 2 * DEPLOY_WITHIN
+  const waiting = { ...switching, published: readPublished({ metadata: {} }) }
+  const second = read(operatorFindings(waiting, first, later), first, later)
+  expect(line('Degraded', operatorFindings(waiting, second, later + 1_000))).toBe('False AsExpected')
+  expect(line('Degraded', operatorFindings(waiting, second, later + DEPLOY_WITHIN))).toBe('True DeployTimedOut')
+})
+
 test('during a switch the operator is not Upgradeable, and the version before stays', () => {
   const view = { ...quiet, published: undefined, circumstances: { ...circumstances, progressing: 'a switch' } }
   const findings = operatorFindings(view, NO_OPERATOR, AT)
