@@ -57,7 +57,7 @@ test('an object that the operator may not create, and another client creates, en
 test('an Infrastructure that loses its API VIPs is InvalidConfiguration', async () => {
   const lab = await installed()
   lab.put(INFRASTRUCTURES, infrastructure('BareMetal', { apiServerInternalIPs: [] }))
-  await lab.says('Degraded=True InvalidConfiguration')
+  await lab.says('Upgradeable=False InvalidConfiguration')
   expect(lab.condition('Degraded')?.message).toContain('apiServerInternalIPs: required')
 })
 

@@ -32,7 +32,7 @@ import { ClusterView, OBJECTS_PATH, type SeenObject } from './cluster-view.ts'
 import { type NodeQuestions, nodeQuestions } from './node-questions.ts'
 import type { OperatorAccount } from './operator-account.ts'
 import { OperatorWriter } from './operator-writer.ts'
-import { TermWrites } from './term-writes.ts'
+import { TermWriter } from './term-writer.ts'
 import { WriteCounters } from './write-counters.ts'
 
 export type TermOptions = OperatorIdentity & {
@@ -69,7 +69,7 @@ export class OperatorDuty {
   readonly #options: TermOptions
   readonly #view: ClusterView
   readonly #events: EventPublisher
-  readonly #sender: TermWrites
+  readonly #sender: TermWriter
   readonly #writes: WriteCounters
   readonly #writer: OperatorWriter
   readonly #switch: BalancerSwitchDuty
@@ -84,7 +84,7 @@ export class OperatorDuty {
   constructor(options: TermOptions) {
     this.#options = options
     const { account, client, everyMs = EVERY, log } = options
-    this.#sender = new TermWrites(client)
+    this.#sender = new TermWriter(client)
     const { api } = this.#sender
     this.#writes = new WriteCounters(account, log)
     this.#events = new EventPublisher({ createEvent: (event) => this.#writes.of(api.createEvent(event), 'Event') })

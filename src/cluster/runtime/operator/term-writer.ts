@@ -5,7 +5,7 @@
 import type { ClusterClient } from '../api/cluster-client.ts'
 import { type ApiReply, type ApiRequest, type Send, StatusApi, sendBy } from '../status/status-api.ts'
 
-export class TermWrites {
+export class TermWriter {
   readonly #ending = new AbortController()
   readonly #open = new Set<Promise<ApiReply>>()
   readonly #send: Send
