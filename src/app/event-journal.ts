@@ -1,8 +1,8 @@
 /**
  * Opens the file of the event journal when the engine already runs; earlier events are in memory until then. This file
  * decides that no part of the daemon waits for the file, and an unusable file causes only a warning. This file also
- * decides an earlier run without a `stopped` or `upgradeOrdered` event has crashed or
- * was killed.
+ * decides which earlier run has crashed or was killed: its last event is not `stopped`, and the guardian did not replace
+ * it on its order. An `upgradeOrdered` event proves nothing, because the guardian may refuse the order.
  */
 
 import { defined } from '../base/defined.ts'
@@ -15,8 +15,6 @@ import { JournalFile, readEarlierLife } from '../events/journal-file.ts'
 import { LOG } from '../log/log.ts'
 
 const FLUSH_LIMIT = 200
-/** Last events of a run that ended as ordered. */
-const ORDERLY: ReadonlySet<JournalEvent['kind']> = new Set(['stopped', 'upgradeOrdered'])
 
 export class EventJournal {
   readonly #recorder: Pick<Recorder, 'chronicle' | 'logLimited'>
@@ -31,8 +29,11 @@ export class EventJournal {
     return this.#file?.state ?? null
   }
 
-  /** Opens the journal file and continues after the events of earlier runs, once they have been read. */
-  open({ file: path, maxSize }: Config['journal']): void {
+  /**
+   * Opens the journal file and continues after the events of earlier runs, once they have been read. `isUpgrade`: this
+   * engine has replaced the earlier one on its order.
+   */
+  open({ file: path, maxSize }: Config['journal'], isUpgrade: boolean): void {
     if (path === false) return
     const { chronicle } = this.#recorder
     const onProblem = (message: string) =>
@@ -54,7 +55,7 @@ export class EventJournal {
         if (last === undefined) return
         const started = earlier.findLast((event) => event.kind === 'started')
         chronicle.record({
-          ...{ kind: 'earlierLife', ended: ORDERLY.has(last.kind) ? 'cleanly' : 'abruptly' },
+          ...{ kind: 'earlierLife', ended: isUpgrade || last.kind === 'stopped' ? 'cleanly' : 'abruptly' },
           ...{ lastSeq: last.seq, lastAt: last.at },
           ...defined({ pid: started?.pid }),
         })

@@ -14,11 +14,11 @@ export type Facilities = { readonly log: Log; readonly listeners: Listeners }
 
 /** Opens all these parts. `memory` is set if the configuration is handed over to this engine. */
 export async function openFacilities(engine: EngineProcess, memory: Memory | undefined): Promise<Facilities> {
-  const { compatibility, config, daemon, journal, live, recorder } = engine
+  const { compatibility, config, daemon, guardian, journal, live, recorder } = engine
   const { attachLog } = await import('./log/log.ts')
   const log = attachLog(recorder, daemon.config.log)
   live.onApplied((inForce) => log.set(inForce.log))
-  journal.open(config.journal)
+  journal.open(config.journal, guardian.restart?.inherited?.isUpgrade === true)
   const listeners = await openListeners(config.api, engine, memory !== undefined)
   live.begin()
   await compatibility?.open()
