@@ -4,6 +4,8 @@
  * for rest. Until the last step nothing has changed, so each refusal leaves the engine as it was.
  */
 import { messageOf } from '../base/message-of.ts'
+import { identityText, readRecord } from '../daemon/guard/restart-record.ts'
+import type { RestartOrder } from '../daemon/ports.ts'
 import { LOG } from '../log/log.ts'
 import type { EngineProcess } from './compose.ts'
 
@@ -22,7 +24,17 @@ export type UpgradeRefusal = { readonly fault: 'impossible' | 'refused'; readonl
 /** Exit status of a dry run whose program could start, but cannot continue with the addresses of this engine. */
 export const NEEDS_RESTART = 75
 
-export type UpgradeParts = Pick<EngineProcess, 'daemon' | 'guardian' | 'journal' | 'recorder' | 'tapes' | 'webhook'>
+/** The parts of a daemon that an upgrade uses. `config` is the configuration of the start, before any reload. */
+export type UpgradeParts = {
+  readonly config: Pick<EngineProcess['config'], 'api'>
+  readonly daemon: Pick<EngineProcess['daemon'], 'config' | 'endUpgrade' | 'forUpgrade'>
+  readonly guardian: Pick<EngineProcess['guardian'], 'restart'>
+  readonly journal: Pick<EngineProcess['journal'], 'flush'>
+  readonly live: Pick<EngineProcess['live'], 'rehearse'>
+  readonly recorder: Pick<EngineProcess['recorder'], 'chronicle' | 'log'>
+  readonly tapes: Pick<EngineProcess['tapes'], 'writeNow'>
+  readonly webhook: Pick<EngineProcess['webhook'], 'finish'>
+}
 
 export class Upgrade {
   readonly #parts: UpgradeParts
@@ -48,7 +60,10 @@ export class Upgrade {
   }
 
   async #replace(): Promise<UpgradeRefusal> {
-    const { daemon, guardian, journal, recorder, tapes, webhook } = this.#parts
+    const { config, daemon, guardian, journal, recorder, tapes, webhook } = this.#parts
+    // holdfast upgrade would ask for the next engine at the old path.
+    if (daemon.config.api.socket !== config.api.socket)
+      return { fault: 'impossible', reason: 'api.socket has changed since the start' }
     const begun = await this.#atRest()
     const port = guardian.restart
     if ('reason' in begun || port === undefined) return { fault: 'impossible', reason: reasonOf(begun) }
@@ -59,12 +74,26 @@ export class Upgrade {
     recorder.chronicle.record({ kind: 'upgradeOrdered' })
     await webhook.finish(LAST_EVENTS)
     await journal.flush()
-    const record = await this.#atRest()
-    if ('reason' in record) return { fault: 'impossible', reason: record.reason }
+    const record = await this.#afterDryRun(begun)
+    if ('fault' in record) return record
     tapes.writeNow()
     const reason = port.handOver(record)
     daemon.endUpgrade()
     return { fault: 'impossible', reason }
+  }
+
+  /** Resolves with the record for the hand-over. Refuses another configuration than that of the dry run. */
+  async #afterDryRun(begun: RestartOrder): Promise<RestartOrder | UpgradeRefusal> {
+    const { daemon, live } = this.#parts
+    await this.#atRest()
+    const onDisk = await live.rehearse()
+    const record = daemon.forUpgrade()
+    if ('reason' in record) return { fault: 'impossible', reason: record.reason }
+    const tried = readRecord(begun.text)?.identity
+    const isTried = onDisk.ok && identityText(onDisk.file, onDisk.hash) === tried
+    if (isTried && readRecord(record.text)?.identity === tried) return record
+    const why = onDisk.ok ? 'has changed meanwhile' : onDisk.reason
+    return { fault: 'refused', reason: `dry run is out of date: ${onDisk.file}: ${why}: try again` }
   }
 
   /** Resolves with the record for the next engine, or with the reason why there is none. */

@@ -152,6 +152,13 @@ const REFUSALS: readonly (Refusal & { readonly what: string; readonly damage?: D
     text: '"priority": 201',
   },
   {
+    what: 'a file that is edited after the dry run',
+    ...{ status: 70, reason: /dry run is out of date: .*has changed meanwhile/ },
+    damage: withLine(
+      'process.env.HOLDFAST_GUARDIAN_REHEARSAL && process.on("exit", () => process.getBuiltinModule("fs").appendFileSync(process.argv[process.argv.indexOf("-c") + 1], "\\n"))',
+    ),
+  },
+  {
     what: 'a program that needs a newer guardian',
     ...{ status: 1, reason: /needs a newer guardian than the running one: restart the service/ },
     damage: withLine('process.env.HOLDFAST_GUARDIAN_REHEARSAL &&= "0"'),
