@@ -2,7 +2,10 @@
 export const EXIT = {
   ok: 0,
   failure: 1,
-  /** Exit status of `holdfast doctor` if the worst finding is a warning. `errors`: the worst finding is an error. */
+  /**
+   * Exit status of `holdfast doctor` if the worst finding is a warning, and of `holdfast upgrade` if the new engine runs
+   * without an address of the old one. `errors`: the worst finding of the doctor is an error.
+   */
   warnings: 2,
   errors: 3,
   usage: 64,

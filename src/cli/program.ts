@@ -60,7 +60,7 @@ Something is wrong: status, explain and doctor on each node (docs/troubleshootin
 
 Exit status: 0 ok, 1 failure, 64 usage, 69 daemon not reachable,
 70 upgrade refused by the new program, 77 missing privilege, 78 configuration;
-doctor: 2 warnings, 3 errors`
+doctor: 2 warnings, 3 errors; upgrade: 2 replaced, but without an address`
 
 /** Runs the command line. Returns the exit status. */
 export async function main(argv: readonly string[]): Promise<number> {

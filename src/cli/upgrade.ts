@@ -9,7 +9,7 @@ import type { UpgradeRefusal } from '../app/upgrade.ts'
 import { messageOf } from '../base/message-of.ts'
 import type { Snapshot } from '../daemon/telemetry/snapshot.ts'
 import type { EventOf, JournalEvent } from '../events/event.ts'
-import { ask } from '../files/control-client.ts'
+import { type Answer, ask } from '../files/control-client.ts'
 import { newNames } from '../http/former-names.ts'
 import type { CommandResult } from './command.ts'
 import { refused, unreachable } from './control-client.ts'
@@ -25,12 +25,13 @@ const RESTART = 'the old engine goes on; a restart of the service replaces it, a
 
 export async function upgradeCommand(socket: string): Promise<CommandResult> {
   let before: Running
+  let answer: Answer | undefined
   try {
     before = await runningAt(socket)
+    answer = await ask(socket, { path: '/v1/upgrade', order: {}, within: TIMEOUT }).catch(ended)
   } catch (error) {
     return unreachable(socket, error)
   }
-  const answer = await ask(socket, { path: '/v1/upgrade', order: {}, within: TIMEOUT }).catch(ended)
   if (answer === undefined) return outcome(socket, before)
   const { body, status } = answer
   if (status === 404) return refused(`Cannot upgrade in place: the running version has no such command; ${RESTART}`)
@@ -70,10 +71,12 @@ async function outcome(socket: string, before: Running): Promise<CommandResult> 
   return refused(`the engine has ended, and no other one answers after ${LONGEST / 1000} s: ${last}`)
 }
 
+/** Returns the event with which the running engine reported the upgrade. Events of earlier engines do not count. */
 async function upgradeAt(socket: string): Promise<EventOf<'engineUpgraded'> | undefined> {
   const { body } = await ask(socket, { path: '/v1/events', within: STATUS_TIMEOUT })
   const { events }: { events: readonly JournalEvent[] } = JSON.parse(body)
-  return events.findLast((event): event is EventOf<'engineUpgraded'> => event.kind === 'engineUpgraded')
+  const own = events.slice(events.findLastIndex(({ kind }) => kind === 'started') + 1)
+  return own.find((event): event is EventOf<'engineUpgraded'> => event.kind === 'engineUpgraded')
 }
 
 function report({ active }: Running, event: EventOf<'engineUpgraded'> | undefined): CommandResult {
@@ -81,7 +84,10 @@ function report({ active }: Running, event: EventOf<'engineUpgraded'> | undefine
   const { from, routers, to, tookMs } = event
   const done = `Version ${to} replaced version ${from} within ${tookMs} ms`
   const released = active.filter((name) => !routers.includes(name))
-  if (released.length > 0) return refused(`${done}, but released the addresses of ${released.join(', ')}: see its log`)
+  if (released.length > 0) {
+    const text = `${done}, but released the addresses of ${released.join(', ')}: see its log`
+    return { ...refused(text), exitCode: EXIT.warnings }
+  }
   const kept = routers.length === 0 ? 'it had no address' : `${routers.join(', ')} kept the addresses`
   return { exitCode: EXIT.ok, stdout: `${done}: ${kept}\n`, stderr: '' }
 }
