@@ -42,8 +42,9 @@ done
 unit=$root/etc/systemd/system/holdfast.service
 resign=$root/etc/systemd/system/holdfast-resign.service
 # An upgrade, and an --uninstall, use the installed place.
+prefix_in() { sed -n 's|^ExecStart=\(/[^ ]*\)/bin/holdfast .*|\1|p' "$1" 2>/dev/null | head -n 1; }
 if [ -z "$prefix" ]; then
-  prefix=$(sed -n 's|^ExecStart=\(/[^ ]*\)/bin/holdfast .*|\1|p' "$unit" 2>/dev/null | head -n 1)
+  prefix=$(prefix_in "$unit")
   prefix=${prefix:-/opt/holdfast}
 fi
 case $prefix in
@@ -63,7 +64,7 @@ managed=''
 if [ -n "$uninstall" ]; then
   [ -z "$managed" ] || [ ! -e "$unit" ] || systemctl disable --now holdfast.service || fail 'Cannot stop holdfast.service'
   [ -z "$managed" ] || [ ! -e "$resign" ] || systemctl stop holdfast-resign.service
-  rm -f "$unit" "$resign"
+  rm -f "$unit" "$unit.old" "$resign"
   [ "$(readlink "$command" 2>/dev/null)" != "$prefix/bin/holdfast" ] || rm -f "$command"
   # Only what is ours: a prefix may have been given by mistake.
   for tree in "$root$prefix" "$root$prefix.new" "$root$prefix.old"; do
@@ -90,15 +91,48 @@ if [ -z "$root" ]; then
     fail 'Cannot make the user holdfast'
 fi
 
+# Writes a unit file of the tree at this prefix.
+write_unit() {
+  sed "s|/opt/holdfast/|$1/|g" "$root$1/deploy/systemd/${2##*/}" >"$2.new"
+  mv "$2.new" "$2"
+}
+# Puts the version before this one back: tree, command and unit files. After an interruption, the next call completes it.
+put_back() {
+  if [ -e "$root$prefix.old" ]; then
+    [ ! -e "$root$prefix" ] || mv "$root$prefix" "$root$prefix.new"
+    mv "$root$prefix.old" "$root$prefix"
+    rm -rf "$root$prefix.new"
+  fi
+  if [ -e "$unit.old" ]; then
+    # The old unit may name another prefix, which is as it was.
+    was=$(prefix_in "$unit.old")
+    was=${was:-$prefix}
+    ln -sfn "$was/bin/holdfast" "$command"
+    if [ -e "$root$was/deploy/systemd/${resign##*/}" ]; then write_unit "$was" "$resign"; else rm -f "$resign"; fi
+    mv "$unit.old" "$unit"
+  fi
+  [ -z "$managed" ] || systemctl daemon-reload
+}
+# Removes that version. Its tree loses its name first, so no part of it is ever put back.
+forget_old() {
+  [ ! -e "$root$prefix.old" ] || mv "$root$prefix.old" "$root$prefix.new"
+  rm -f "$unit.old"
+  rm -rf "$root$prefix.new"
+}
 # Beside it, then swapped: what runs has its files open, and what starts meanwhile finds one of the two.
 for tree in "$root$prefix.new" "$root$prefix.old"; do
-  # Removes the rest of an interrupted installation; a tree of another program stays.
+  # A tree of another program stays.
   rmdir "$tree" 2>/dev/null || [ ! -e "$tree" ] || [ -e "$tree/bin/holdfast" ] || fail "Cannot install beside $tree: something else is there"
-  rm -rf "$tree"
 done
-rm -f "$unit.old"
-mkdir -p "$root$prefix.new" "$root/usr/local/bin" "$etc" "$root/etc/systemd/system"
-for part in bench bin deploy dist docker-compose.yml docs native node_modules runtime package.json CHANGELOG.md README.md; do
+mkdir -p "$root/usr/local/bin" "$etc" "$root/etc/systemd/system"
+# After an interrupted installation, the only version that has run may be in .old.
+rm -rf "$root$prefix.new"
+if [ -e "$root$prefix.old" ] || [ -e "$unit.old" ]; then
+  put_back
+  say 'An installation before this one was interrupted: the version before it is back'
+fi
+mkdir -p "$root$prefix.new"
+for part in bin bench deploy dist docker-compose.yml docs native node_modules runtime package.json CHANGELOG.md README.md; do
   [ ! -e "$source/$part" ] || cp -R "$source/$part" "$root$prefix.new/"
 done
 chmod -R u=rwX,go=rX "$root$prefix.new"
@@ -121,19 +155,16 @@ fi
   fail "Cannot install: $refused. Nothing was changed"
 }
 rm -f "$root$prefix.new/check"
-[ ! -e "$unit" ] || cp -p "$unit" "$unit.old"
+[ ! -e "$unit" ] || { cp -p "$unit" "$unit.new" && mv "$unit.new" "$unit.old"; }
 [ ! -e "$root$prefix" ] || mv "$root$prefix" "$root$prefix.old"
 mv "$root$prefix.new" "$root$prefix"
 ln -sfn "$prefix/bin/holdfast" "$command"
-sed "s|/opt/holdfast/|$prefix/|g" "$root$prefix/deploy/systemd/holdfast.service" >"$unit.new"
-mv "$unit.new" "$unit"
-sed "s|/opt/holdfast/|$prefix/|g" "$root$prefix/deploy/systemd/holdfast-resign.service" >"$resign.new"
-mv "$resign.new" "$resign"
+write_unit "$prefix" "$unit"
+write_unit "$prefix" "$resign"
 [ -e "$etc/holdfast.yaml.example" ] && rm -f "$etc/holdfast.yaml.example"
 cp "$root$prefix/deploy/systemd/holdfast.yaml.example" "$etc/"
 chmod 755 "$etc"
 installed="holdfast $("$root$prefix/bin/holdfast" --version) is in $root$prefix"
-forget_old() { rm -rf "$root$prefix.old" "$unit.old"; }
 [ -n "$managed" ] || { forget_old; say "$installed"; say 'No systemd runs here (or --root was given): nothing started'; exit 0; }
 systemctl daemon-reload
 if [ ! -e "$etc/holdfast.yaml" ]; then
@@ -141,15 +172,6 @@ if [ ! -e "$etc/holdfast.yaml" ]; then
   say "Next: cp $etc/holdfast.yaml.example $etc/holdfast.yaml, edit it, holdfast check $etc/holdfast.yaml, systemctl enable --now holdfast"
 elif [ -n "$start" ]; then
   systemctl enable holdfast.service 2>/dev/null || fail 'Cannot enable holdfast.service'
-  put_back() {
-    # The old unit may name another prefix, which is as it was.
-    if [ -e "$prefix.old" ]; then
-      rm -rf "$prefix"
-      mv "$prefix.old" "$prefix"
-    fi
-    mv "$unit.old" "$unit"
-    systemctl daemon-reload
-  }
   # The engine that runs has been started from this prefix, so its guardian can start the new program (docs/adr/0096).
   if [ -z "$restart" ] && [ -e "$prefix.old" ] && systemctl is-active --quiet holdfast.service; then
     status=0
@@ -158,10 +180,11 @@ elif [ -n "$start" ]; then
       put_back
       fail "The new holdfast fails its dry run, for the reasons above: the old one is back and runs on"
     fi
-    if [ "$status" = 0 ]; then
+    # 2: the new engine runs, but an address has moved. A restart would move the addresses again.
+    if [ "$status" = 0 ] || [ "$status" = 2 ]; then
+      forget_old
       say "$installed"
       say 'The guardian and the unit file of this version are in force after the next: systemctl restart holdfast'
-      forget_old
       exit 0
     fi
     say 'Restarting the service instead: the addresses move'

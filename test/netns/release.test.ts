@@ -345,6 +345,7 @@ virtualRouters:
       const fails = 'if (process.env.HOLDFAST_GUARDIAN_REHEARSAL) throw new Error("made to fail")'
       const main = '/srv/unfit/dist/bundle/main.js'
       machine().output('sh', '-c', `cp -r /srv/${TREE} /srv/unfit && sed -i '1i ${fails}' ${main}`)
+      machine().output('sh', '-c', 'echo "# unfit" >>/srv/unfit/deploy/systemd/holdfast-resign.service')
       const refused = machine().run('/srv/unfit/install.sh')
       expect(refused, refused.output).toMatchObject({
         status: 1,
@@ -352,6 +353,13 @@ virtualRouters:
       })
       expect([engine(), property('MainPID'), has()]).toEqual([next, guardian, true])
       expect(machine().run('grep', 'made to fail', '/opt/holdfast/dist/bundle/main.js').status).not.toBe(0)
+      expect(machine().run('grep', 'unfit', '/etc/systemd/system/holdfast-resign.service').status).toBe(1)
+
+      // An engine that was replaced without an address is not restarted, because its addresses would move again.
+      const moved = `sed -i 1d ${main} && sed -i '2i [ "$1" != upgrade ] || exit 2' /srv/unfit/bin/holdfast`
+      machine().output('sh', '-c', moved)
+      expect(machine().run('/srv/unfit/install.sh').status).toBe(0)
+      expect([engine(), property('MainPID'), has()]).toEqual([next, guardian, true])
       write(CONFIGURATION)
     }, 60_000)
 
