@@ -28,6 +28,7 @@ import { DnsWishWatch } from '../../cluster/runtime/dns/dns-wishes.ts'
 import { busDnsmasq } from '../../cluster/runtime/dns/dnsmasq-client.ts'
 import { DnsmasqDuty } from '../../cluster/runtime/dns/dnsmasq-duty.ts'
 import { upstreamText } from '../../cluster/runtime/dns/upstream-file.ts'
+import { withVips } from '../../cluster/runtime/dns/vip-access.ts'
 import { machineWith, textIn } from '../../cluster/runtime/machine.ts'
 import { serveMetrics } from '../../cluster/runtime/metrics-server.ts'
 import { AGENT_LOG, type AgentLogging, repeated } from '../../log/agent-events.ts'
@@ -141,7 +142,8 @@ class DnsMonitor {
     this.#cluster = cluster
     this.#duty = duty
     this.#reports = reports
-    this.#client = new ClusterClient(clusterAccess({ kubeconfig, local: 'https://localhost:6443' }))
+    const access = clusterAccess({ kubeconfig, local: 'https://localhost:6443' })
+    this.#client = new ClusterClient(withVips(access, this.#apiVips))
     const domain = clusterDomain(cluster)
     this.#wishes = new DnsWishWatch({
       ...{ client: this.#client, apiPort, apiVips: this.#apiVips },

@@ -20,6 +20,20 @@ export function apiIntAfter(inForce: Address | undefined, balancer: Balancer): A
   }
 }
 
+/**
+ * Returns the address in force after an operator has stored the phase of a switch, with `stored` as address of `api-int`.
+ * Nodes may write that field, and only administrators write the spec. So a new address counts only if the spec has it and
+ * kube-api has answered there. An address in force stays, whatever the spec has: the operator decides when it is left.
+ */
+export function apiIntByOperator(
+  inForce: Address | undefined,
+  stored: Address | undefined,
+  balancer: Balancer,
+): Address | undefined {
+  if (stored === undefined || stored === inForce) return stored
+  return balancer.kind === 'answers' && balancer.place === stored ? stored : inForce
+}
+
 /** Returns the address of an external load balancer in a Corefile; `undefined` if the Corefile has the VIPs only. */
 export const externalIn = (answers: readonly Address[], vips: readonly Address[]): Address | undefined =>
   answers.find((address) => !vips.includes(address))

@@ -30,6 +30,11 @@ export class DnsReportFile {
 /** Returns the report of the monitor on this node; `undefined` if there is none that can be believed. */
 export function dnsReportOf(file: string): DnsReport | undefined {
   const text = textIn(file)
-  const written = statSync(file, { throwIfNoEntry: false })?.mtimeMs
-  return text === undefined || written === undefined ? undefined : reportIn(text, Date.now() - written)
+  if (text === undefined) return undefined
+  try {
+    return reportIn(text, Date.now() - statSync(file).mtimeMs)
+  } catch {
+    // The file was removed, or its folder may no longer be read.
+    return undefined
+  }
 }

@@ -3,7 +3,7 @@
  * of an external load balancer. Without an answer of the API the wishes stay.
  */
 import type { Address } from '../../../wire/address.ts'
-import { apiIntAfter } from '../../decisions/dns/api-int.ts'
+import { apiIntAfter, apiIntByOperator } from '../../decisions/dns/api-int.ts'
 import type { DnsWishes } from '../../decisions/dns/corefile-wishes.ts'
 import { type Migration, readMigration } from '../../decisions/operator/migration.ts'
 import { GROUP, PLURAL, SINGLETON, VERSION } from '../../decisions/status/published-status.ts'
@@ -29,7 +29,7 @@ export class DnsWishWatch {
   readonly #options: DnsWishesOptions
   #isKnown = false
   #apiInt: Address | undefined
-  /** Phase that an operator has stored; `undefined` if the cluster has no operator. */
+  /** Phase that an operator has stored last; `undefined` if no operator has stored one. */
   #phase: Migration | undefined
 
   constructor(options: DnsWishesOptions) {
@@ -49,8 +49,12 @@ export class DnsWishWatch {
   /** Returns the wishes; `undefined` until the API has answered. */
   get wishes(): DnsWishes | undefined {
     if (!this.#isKnown) return undefined
+    const { balancer } = this.#intent
     // An operator decides when all nodes change. Without one, each node decides for itself.
-    this.#apiInt = this.#phase === undefined ? apiIntAfter(this.#apiInt, this.#intent.balancer) : this.#phase.apiInt
+    this.#apiInt =
+      this.#phase === undefined
+        ? apiIntAfter(this.#apiInt, balancer)
+        : apiIntByOperator(this.#apiInt, this.#phase.apiInt, balancer)
     const { appsResolution, nodesResolution } = this.#intent.intent
     return { apps: appsResolution === 'Enabled', nodes: nodesResolution === 'Enabled', apiInt: this.#apiInt }
   }
@@ -77,7 +81,8 @@ export class DnsWishWatch {
         read: (value) => ({ value }),
         onObjects: (objects) => {
           const [found] = [...objects.values()]
-          this.#phase = readMigration(found?.value)
+          // The phase outlives the object: the operator stores it again in a new one.
+          this.#phase = readMigration(found?.value) ?? this.#phase
           this.#intent.news(found === undefined ? { kind: 'none' } : { kind: 'object', value: found.value })
         },
         onFailure: (failure) => {
