@@ -5,7 +5,6 @@
 import { randomBytes } from 'node:crypto'
 import type { RequestOptions } from 'node:https'
 import { EXIT } from '../../app/exit-code.ts'
-import { defined } from '../../base/defined.ts'
 import type { OperatorSettings } from '../../cluster/decisions/operator/operator-settings.ts'
 import { clusterAccess } from '../../cluster/runtime/api/cluster-access.ts'
 import { type ClusterAccess, ClusterClient } from '../../cluster/runtime/api/cluster-client.ts'
@@ -86,15 +85,17 @@ const asFailure = (written: Written): Written =>
  * Asks kube-api at an external address. Its certificate must be of this cluster, because another cluster's kube-api answers
  * readyz as well. No token is sent.
  */
-async function askByCluster(
+export async function askByCluster(
   access: ClusterAccess,
   address: Address,
   { name, port }: { readonly name: string | undefined; readonly port: number },
 ): Promise<string | undefined> {
   const [endpoint] = await access()
   const { ca }: RequestOptions = endpoint?.options ?? {}
-  const trust = ca === undefined || name === undefined ? undefined : { ca, servername: name }
-  return askReadyz(address, { ...PROBE, port, ...defined({ trust }) })
+  const unverified = 'the certificate cannot be verified'
+  if (name === undefined) return `${unverified}: Infrastructure has no usable status.apiServerInternalURI`
+  if (ca === undefined) return `${unverified}: the credentials of the operator have no certificate authority`
+  return askReadyz(address, { ...PROBE, port, trust: { ca, servername: name } })
 }
 
 /** Returns the access with the operator's own name in its requests, which the API server's log and flow control show. */

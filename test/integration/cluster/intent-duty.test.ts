@@ -60,7 +60,7 @@ test('the node that publishes asks kube-api at the wanted address, and holdfast 
   const other = follow(() => undefined)
   other.says({ dns: { apiintIpAddress: LB } })
   expect(other.conditions()[2]).toBe(
-    `Progressing=True LoadBalancerSwitch: checking kube-api at ${LB} (0 of 3 answers in a row); holdfast does not switch HAProxy or CoreDNS`,
+    `Progressing=True LoadBalancerSwitch: checking kube-api at ${LB} until it has answered 3 times in a row; holdfast does not switch HAProxy or CoreDNS`,
   )
   other.made.end()
   why = 'ECONNREFUSED'

@@ -156,12 +156,14 @@ describe('O5, O6, O7: where the API is to be reached', () => {
 
   test('kube-api must answer three times in a row, and the requests go on', () => {
     const asking = played([wish('192.168.111.9'), answers(), answers(), fails('ECONNREFUSED'), answers(), answers()])
-    expect(asking).toEqual({ kind: 'asking', place: LB, answers: 2, failed: undefined })
+    expect(asking).toEqual({ kind: 'asking', place: LB, answers: 2, failed: 'ECONNREFUSED' })
     expect(toAsk(asking)).toBe(LB)
+    // The texts do not change with each answer of a load balancer with one dead server.
     expect(newsOf(asking)).toEqual({
-      progressing: `checking kube-api at ${LB} (2 of 3 answers in a row); holdfast does not switch HAProxy or CoreDNS`,
-      ...{ wrong: undefined, notManaged: undefined },
+      progressing: `checking kube-api at ${LB} until it has answered 3 times in a row; holdfast does not switch HAProxy or CoreDNS`,
+      ...{ wrong: `kube-api does not answer at ${LB}: ECONNREFUSED`, notManaged: undefined },
     })
+    expect(newsOf(played([fails('ECONNREFUSED')], asking))).toEqual(newsOf(asking))
     const there = played([answers(), wish('192.168.111.9')], asking)
     expect(newsOf(there)).toEqual(ANSWERS)
     expect(toAsk(there)).toBe(LB)

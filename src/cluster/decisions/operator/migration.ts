@@ -38,6 +38,7 @@ export type Migration = {
   readonly address: Address | undefined
   /** Address to which `api-int` leads; `undefined`: the VIP. */
   readonly apiInt: Address | undefined
+  /** Order to the nodes. After `Stopped`, HAProxy counts as running only when `StartingHAProxy` has seen it ready. */
   readonly haproxy: 'Running' | 'Stopped'
 }
 
@@ -60,9 +61,16 @@ export const firstMigration = (epochMs: number): Migration => ({
 /** Returns the state after an event. */
 export function stepMigration(state: Migration, input: MigrationInput): Migration {
   const { balancer } = input
-  // A wish that cannot be fulfilled changes nothing.
-  if (balancer.kind === 'refused') return state
+  // A wish that cannot be fulfilled changes nothing, and ends the check of an earlier one.
+  if (balancer.kind === 'refused') return state.phase === 'Checking' ? unchecked(state, input) : state
   return balancer.kind === 'own' ? towardsOwn(state, input) : towardsExternal(state, input, balancer)
+}
+
+/** Returns the state in which nothing is checked, and the address in force stays. */
+function unchecked(state: Migration, input: MigrationInput): Migration {
+  const { apiInt, haproxy } = state
+  if (apiInt === undefined) return enter(state, input, { phase: 'SelfHosted', address: undefined })
+  return enter(state, input, { phase: haproxy === 'Stopped' ? 'External' : 'SwitchingNames', address: apiInt })
 }
 
 function towardsOwn(state: Migration, input: MigrationInput): Migration {
@@ -77,8 +85,11 @@ function towardsOwn(state: Migration, input: MigrationInput): Migration {
     case 'Settling':
       return isOver(state, input) ? enter(state, input, { phase: 'SelfHosted', address: undefined }) : state
     default:
-      if (state.haproxy === 'Stopped') return enter(state, input, { phase: 'StartingHAProxy', haproxy: 'Running' })
-      if (state.apiInt !== undefined) return enter(state, input, { phase: 'ReturningNames', apiInt: undefined })
+      // The load balancer that must stay is the one in force. The address may be another one, which was only checked.
+      if (state.haproxy === 'Stopped')
+        return enter(state, input, { phase: 'StartingHAProxy', haproxy: 'Running', address: state.apiInt })
+      if (state.apiInt !== undefined)
+        return enter(state, input, { phase: 'ReturningNames', apiInt: undefined, address: state.apiInt })
       return enter(state, input, { phase: 'SelfHosted', address: undefined })
   }
 }
@@ -93,26 +104,43 @@ function towardsExternal(
   if (state.phase === 'Checking' && state.address === place)
     return balancer.kind === 'answers' ? enter(state, input, { phase: 'SwitchingNames', apiInt: place }) : state
   // Another address is checked first; the present one stays in force.
-  if (state.apiInt !== place) return enter(state, input, { phase: 'Checking', address: place })
+  if (state.apiInt !== place) return check(state, input, place)
   switch (state.phase) {
     case 'SwitchingNames':
       return namesBehind?.length === 0 ? enter(state, input, { phase: 'Draining' }) : state
     case 'Draining':
-      return isOver(state, input) ? enter(state, input, { phase: 'StoppingHAProxy', haproxy: 'Stopped' }) : state
+      // HAProxy is the way back, and stays while the load balancer is silent.
+      return isOver(state, input) && balancer.kind === 'answers'
+        ? enter(state, input, { phase: 'StoppingHAProxy', haproxy: 'Stopped' })
+        : state
     case 'StoppingHAProxy':
       return haproxyBehind?.length === 0 ? enter(state, input, { phase: 'External' }) : state
     case 'External':
       return state
     default:
-      return enter(state, input, { phase: 'Checking', address: place })
+      return check(state, input, place)
   }
 }
+
+/** Begins to check an address. HAProxy that was being started and was not seen ready counts as stopped. */
+const check = (state: Migration, input: MigrationInput, place: Address): Migration =>
+  enter(state, input, {
+    ...{ phase: 'Checking', address: place },
+    ...(state.phase === 'StartingHAProxy' ? { haproxy: 'Stopped' } : {}),
+  })
 
 const enter = (state: Migration, { epochMs }: MigrationInput, change: Partial<Migration>): Migration => ({
   ...state,
   ...change,
   since: timeOf(epochMs),
 })
+
+/**
+ * Returns the state with which an operator continues. A grace period begins again, because another operator measured it by
+ * the clock of another machine.
+ */
+export const continued = (state: Migration, epochMs: number): Migration =>
+  state.phase === 'Draining' || state.phase === 'Settling' ? { ...state, since: timeOf(epochMs) } : state
 
 const isOver = ({ since }: Migration, { epochMs, graceMs }: MigrationInput): boolean =>
   epochMs - Date.parse(since) >= graceMs
@@ -138,15 +166,12 @@ export function migrationText(state: Migration, input: MigrationInput): string |
     case 'SelfHosted':
     case 'External':
       return undefined
-    case 'Checking': {
-      const { balancer } = input
-      const count = balancer.kind === 'asking' ? `: ${balancer.answers} of 3 answers in a row` : ''
-      return `kube-api is asked at ${address}${count}; nothing has changed yet`
-    }
+    case 'Checking':
+      return `kube-api is asked at ${address} until it has answered three times in a row; nothing has changed yet`
     case 'SwitchingNames':
       return `api-int is led to ${address}${waits(input.namesBehind)}`
     case 'Draining':
-      return `api-int leads to ${address}; HAProxy stays until ${until}`
+      return `api-int leads to ${address}; HAProxy stays until ${isOver(state, input) ? 'kube-api answers there' : until}`
     case 'StoppingHAProxy':
       return `HAProxy is stopped: haproxy.yaml belongs in disabled-manifests${waits(input.haproxyBehind)}`
     case 'StartingHAProxy':

@@ -10,7 +10,7 @@ export type Balancer =
   | { readonly kind: 'own' }
   /** State: the wanted address of the load balancer is not possible. */
   | { readonly kind: 'refused'; readonly wished: string; readonly why: string }
-  /** `answers`: answers in a row so far; `failed`: reason why the last request had no answer. */
+  /** `answers`: answers in a row so far; `failed`: reason why the last failed request had no answer. */
   | { readonly kind: 'asking'; readonly place: Address; readonly answers: number; readonly failed: string | undefined }
   /** `failures`: failed requests in a row since the last answer. */
   | { readonly kind: 'answers'; readonly place: Address; readonly failures: number }
@@ -57,7 +57,9 @@ function asked(state: Balancer, { failed, place }: Extract<BalancerEvent, { kind
     return failures < IN_A_ROW ? { ...state, failures } : { kind: 'asking', place, answers: 0, failed }
   }
   const answers = failed === undefined && state.kind === 'asking' ? state.answers + 1 : 0
-  return answers < IN_A_ROW ? { kind: 'asking', place, answers, failed } : { kind: 'answers', place, failures: 0 }
+  if (answers >= IN_A_ROW) return { kind: 'answers', place, failures: 0 }
+  // One answer between failures is no recovery: a load balancer with one dead server gives both in turn.
+  return { kind: 'asking', place, answers, failed: failed ?? (state.kind === 'asking' ? state.failed : undefined) }
 }
 
 /**
@@ -102,10 +104,10 @@ export function newsOf(state: Balancer, apiInt?: Address): BalancerNews {
     case 'refused':
       return { ...nothing, wrong: `dns.apiintIpAddress ${JSON.stringify(state.wished)} is refused: ${state.why}` }
     case 'asking': {
-      const { answers, failed, place } = state
+      const { failed, place } = state
       return {
         ...nothing,
-        progressing: `checking kube-api at ${place} (${answers} of ${IN_A_ROW} answers in a row); ${NOT_SWITCHED}`,
+        progressing: `checking kube-api at ${place} until it has answered ${IN_A_ROW} times in a row; ${NOT_SWITCHED}`,
         wrong: failed === undefined ? undefined : `kube-api does not answer at ${place}: ${failed}`,
       }
     }

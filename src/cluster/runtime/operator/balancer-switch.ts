@@ -10,6 +10,7 @@ import { CONTROL_PLANE_LABEL } from '../../decisions/engine/upstream-names.ts'
 import type { ClusterPlan } from '../../decisions/operator/cluster-plan.ts'
 import {
   asksIn,
+  continued,
   firstMigration,
   type Migration,
   type MigrationInput,
@@ -42,6 +43,12 @@ export class BalancerSwitchDuty {
   #state: Migration | undefined
   /** State that the API has accepted last. */
   #stored: string | undefined
+  /** State in the object that was shown last. */
+  #shown: string | undefined
+  /** HostedNetServices as it was shown last. */
+  #object: unknown
+  /** The clock is set once, so a step of the machine's clock does not end a grace period. */
+  readonly #beganMs = Date.now() - performance.now()
   #input: MigrationInput | undefined
   #behind: readonly string[] | undefined
   #isAsking = false
@@ -72,11 +79,15 @@ export class BalancerSwitchDuty {
 
   /** Compares the phase with the cluster. `object`: HostedNetServices as the API shows it. */
   turn(object: unknown, balancer: Balancer, plan: ClusterPlan, nodes: readonly ClusterNode[]): void {
-    const epochMs = Date.now()
-    if (this.#state === undefined) {
+    const epochMs = this.#beganMs + performance.now()
+    if (object !== this.#object || this.#state === undefined) {
+      const isFirst = this.#state === undefined
       const read = readMigration(object)
-      if (read !== undefined) this.#stored = textOf(read)
-      this.#state = read ?? firstMigration(epochMs)
+      this.#object = object
+      this.#shown = read && textOf(read)
+      this.#state ??= read === undefined ? firstMigration(epochMs) : continued(read, epochMs)
+      // Another client may have written, or the object is a new one without a phase.
+      if (isFirst || this.#shown !== textOf(this.#state)) this.#stored = this.#shown
     }
     const state = this.#state
     const asks = asksIn(state)
@@ -99,6 +110,7 @@ export class BalancerSwitchDuty {
   async #store(state: Migration): Promise<void> {
     if (this.#isWriting) return
     this.#isWriting = true
+    const before = this.#object
     const { api, onChange, writes } = this.#options
     const query = new URLSearchParams({ fieldManager: 'holdfast-operator', force: 'true' })
     const head = { apiVersion: `${GROUP}/${VERSION}`, kind: KIND, metadata: { name: SINGLETON } }
@@ -106,12 +118,22 @@ export class BalancerSwitchDuty {
     const apply = { method: 'PATCH', path, contentType: 'application/apply-patch+yaml' } as const
     const written = await writes.of(api.write({ ...apply, body: { ...head, status: storedMigration(state) } }), KIND)
     this.#isWriting = false
-    if (this.#ended || written.kind !== 'done') return
+    if (this.#ended) return
+    if (written.kind === 'refused') this.#troubleIs(refusedBy(written.why))
+    if (written.kind !== 'done') return
     // An API with an older definition drops fields that it does not know.
     const isStored = readMigration(written.object) !== undefined
-    this.#trouble = isStored ? undefined : TOO_OLD
-    if (isStored) this.#stored = textOf(state)
+    this.#troubleIs(isStored ? undefined : TOO_OLD)
+    // An object that was shown meanwhile may be newer than this write.
+    const text = textOf(state)
+    if (isStored && (this.#object === before || this.#shown === text)) this.#stored = text
     if (isStored) onChange()
+  }
+
+  #troubleIs(trouble: Trouble | undefined): void {
+    const isNew = trouble?.message !== this.#trouble?.message
+    this.#trouble = trouble
+    if (isNew) this.#options.onChange()
   }
 
   async #ask(
@@ -160,6 +182,11 @@ const TOO_OLD: Trouble = {
   message:
     'the CustomResourceDefinition of HostedNetServices has no status.loadBalancer, so the load balancer is not switched: apply deploy/operator',
 }
+
+const refusedBy = (why: string): Trouble => ({
+  reason: 'AccessDenied',
+  message: `the phase of the load balancer cannot be stored in HostedNetServices: ${why}`,
+})
 
 const textOf = (state: Migration): string => JSON.stringify(storedMigration(state))
 

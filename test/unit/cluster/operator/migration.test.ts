@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   asksIn,
+  continued,
   firstMigration,
   type Migration,
   type MigrationInput,
@@ -93,11 +94,18 @@ describe('to an external load balancer', () => {
       'External 10.0.0.200 Stopped',
     ],
     [
-      'a restart of the operator needs no new answers',
+      'HAProxy stays while the load balancer is not known to answer',
       state('Draining', LED),
       asking(),
-      { epochMs: AT + GRACE },
-      'StoppingHAProxy 10.0.0.200 Stopped',
+      { epochMs: AT + 10 * GRACE },
+      'Draining 10.0.0.200 Running',
+    ],
+    [
+      'HAProxy that was being started is not taken for running',
+      state('StartingHAProxy', LED),
+      asking(),
+      {},
+      'Checking 10.0.0.200 Stopped',
     ],
     [
       'another address is checked while the first is in force',
@@ -155,6 +163,15 @@ describe('back to the nodes', () => {
   })
 })
 
+test('the way back names the load balancer in force, not an address that was only checked', () => {
+  const checking = { address: Y, ...LED }
+  expect(step(state('Checking', checking), own)).toMatchObject({ phase: 'ReturningNames', address: X })
+  expect(step(state('Checking', { ...STOPPED, address: Y }), own)).toMatchObject({
+    phase: 'StartingHAProxy',
+    address: X,
+  })
+})
+
 test('the API server is reachable in each phase: names lead to the VIP, or kube-api has answered at the address', () => {
   // All facts of the table in all orders, as far as 6 steps lead.
   const facts: [Balancer, Partial<MigrationInput>][] = [
@@ -168,27 +185,39 @@ test('the API server is reachable in each phase: names lead to the VIP, or kube-
     [balancer, {}],
     [balancer, { namesBehind: [], haproxyBehind: [], epochMs: AT + 10 * GRACE }],
   ])
-  const reached = new Map<string, { state: Migration; answered: boolean }>()
-  const visit = (from: Migration, depth: number): void => {
+  const reached = new Map<string, Migration>()
+  // `runs`: HAProxy was not ordered off since it was seen ready.
+  const visit = (from: Migration, runs: boolean, depth: number): void => {
     if (depth === 0) return
     for (const [balancer, change] of facts) {
       const next = { ...step(from, balancer, change), since: from.since }
-      const text = JSON.stringify(next)
+      const isReady = from.phase === 'StartingHAProxy' && change.haproxyBehind?.length === 0
+      const stillRuns = next.haproxy === 'Running' && (runs || isReady)
+      const text = JSON.stringify([next, stillRuns])
       if (next.apiInt !== undefined && next.apiInt !== from.apiInt)
         expect(balancer).toMatchObject({ kind: 'answers', place: next.apiInt })
-      // HAProxy stops only after the names left it, and the names return only after it was started.
+      // HAProxy stops only after the names left it and while kube-api answers, and the names return only to HAProxy that runs.
       if (next.haproxy === 'Stopped') expect(next.apiInt).toBeDefined()
+      if (next.phase === 'StoppingHAProxy' && from.phase !== next.phase) expect(balancer.kind).toBe('answers')
+      if (next.apiInt === undefined) expect(stillRuns, `${JSON.stringify(from)} → ${text}`).toBe(true)
       if (reached.has(text)) continue
-      reached.set(text, { state: next, answered: true })
-      visit(next, depth - 1)
+      reached.set(text, next)
+      visit(next, stillRuns, depth - 1)
     }
   }
-  visit(firstMigration(AT), 12)
-  expect(new Set([...reached.values()].map(({ state: { phase } }) => phase))).toEqual(new Set(PHASES))
+  visit(firstMigration(AT), true, 12)
+  expect(new Set([...reached.values()].map(({ phase }) => phase))).toEqual(new Set(PHASES))
 })
 
-test('a refused wish changes nothing in any phase', () => {
-  for (const phase of PHASES) {
+test('a refused wish ends a check, and changes nothing in any other phase', () => {
+  expect(step(state('Checking'), refused)).toMatchObject({ phase: 'SelfHosted', address: undefined })
+  const external = step(state('Checking', { ...STOPPED, address: Y }), refused)
+  expect(external).toMatchObject({ phase: 'External', address: X, ...STOPPED })
+  expect(step(state('Checking', { ...LED, address: Y }), refused)).toMatchObject({
+    phase: 'SwitchingNames',
+    address: X,
+  })
+  for (const phase of PHASES.filter((each) => each !== 'Checking')) {
     const from = state(phase, LED)
     expect(step(from, refused, { namesBehind: [], haproxyBehind: [], epochMs: AT + GRACE })).toBe(from)
   }
@@ -204,6 +233,13 @@ test('each phase is stored and read back, and an unreadable one is none', () => 
     expect(readMigration(object)).toBeUndefined()
 })
 
+test('an operator that continues begins a grace period again by its own clock, and keeps every other phase as it is', () => {
+  for (const phase of PHASES) {
+    const since = phase === 'Draining' || phase === 'Settling' ? '2026-11-22T12:01:00Z' : '2026-11-22T12:00:00Z'
+    expect(continued(state(phase, LED), AT + 60_000)).toEqual({ ...state(phase, LED), since })
+  }
+})
+
 test('the text names the nodes that are waited for, and the end of a grace period', () => {
   const input: MigrationInput = {
     ...{ balancer: asking(), namesBehind: ['n1', 'n2'], haproxyBehind: ['n3'], epochMs: AT, graceMs: GRACE },
@@ -212,7 +248,7 @@ test('the text names the nodes that are waited for, and the end of a grace perio
   expect(texts).toMatchObject({
     SelfHosted: undefined,
     External: undefined,
-    Checking: expect.stringContaining('1 of 3'),
+    Checking: 'kube-api is asked at 10.0.0.200 until it has answered three times in a row; nothing has changed yet',
     SwitchingNames: expect.stringContaining('waiting for n1, n2'),
     Draining: expect.stringContaining('until 2026-11-22T12:05:00Z'),
     StoppingHAProxy: expect.stringContaining('waiting for n3'),
@@ -220,6 +256,8 @@ test('the text names the nodes that are waited for, and the end of a grace perio
     ReturningNames: expect.stringContaining('10.0.0.200 must stay'),
     Settling: expect.stringContaining('until 2026-11-22T12:05:00Z'),
   })
+  const late = migrationText(state('Draining', LED), { ...input, epochMs: AT + GRACE })
+  expect(late).toBe('api-int leads to 10.0.0.200; HAProxy stays until kube-api answers there')
   expect(PHASES.map((phase) => asksIn(state(phase)))).toEqual([
     ...[undefined, undefined, 'names', undefined, 'haproxy'],
     ...[undefined, 'haproxy', 'names', undefined],
