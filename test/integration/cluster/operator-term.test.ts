@@ -70,6 +70,10 @@ test.each([
   async (code, line) => {
     const lab = await installed()
     for (const _ of ['first', 'second']) {
+      await eventually('all watches', () => lab.api.watches.size === 4, { sight: () => lab.log, ...SOON })
+      // The end of a watch without an event would be a failure of another kind.
+      lab.holders({ [API_VIP]: 'n1', [INGRESS_VIP]: 'n4' })
+      await sleep(200)
       const ends = lab.api.fail('watch', { kind: 'status', code })
       endWatches(lab)
       await lab.says(line)
