@@ -201,7 +201,7 @@ static void run_restart(struct engine *engine, const struct options *options, un
 static void run_messages(const uint8_t *data, size_t size, bool dies) {
   static const char *program[] = {"engine", NULL};
   const struct options options = {.program = (char **)program};
-  struct engine engine = {.channel = -1, .pidfd = -1};
+  struct engine engine = {.channel = -1, .pidfd = -1, .report = -1};
   store_messages(&engine, data, size);
   if (dies) run_restart(&engine, &options, size == 0 ? 0 : data[size - 1] % 4);
   renew_addresses(UINT64_MAX / 2);

@@ -44,7 +44,7 @@ const char *handle_message(struct engine *engine, const unsigned char *bytes, si
     case KIND_SNAPSHOT:
       return store_snapshot(bytes, size);
     case KIND_REHEARSE:
-      return request_rehearsal(bytes, size);
+      return request_rehearsal(engine, bytes, size);
     case KIND_HAND_OVER:
       return hand_over(engine, bytes, size);
     case KIND_NOTIFY:

@@ -60,6 +60,7 @@ static void do_duties(struct engine *engine) {
   free_returned_orders();
   const uint64_t now = now_ns();
   if (!engine->gone) renew_addresses(now);
+  lend_time(engine, now);
   publish_beat(now);
   feed_watchdog(engine, now);
   wake_engine_after_suspend(engine);
@@ -73,20 +74,22 @@ static void report_ready(const struct engine *engine) {
 }
 
 /* Waits for the next event and handles it. Returns false if it cannot wait. */
-static bool turn(struct engine *engine, int signals) {
-  enum { PROCESS, CHANNEL, SIGNALS, CLOCK, SLOTS };
+static bool turn(const struct options *options, struct engine *engine, int signals) {
+  enum { PROCESS, CHANNEL, SIGNALS, CLOCK, REPORT, SLOTS };
   struct pollfd watched[SLOTS];
   memset(watched, 0, sizeof watched);
   watched[PROCESS].fd = engine->gone || engine->channel < 0 ? -1 : engine->pidfd;
   watched[CHANNEL].fd = engine->channel;
   watched[SIGNALS].fd = signals;
   watched[CLOCK].fd = executor_wake_fd;
+  watched[REPORT].fd = engine->report;
   for (int i = 0; i < SLOTS; i++) watched[i].events = POLLIN;
   const bool guards = words != NULL && !engine->gone;
   const uint64_t now = now_ns(), at = wake_up_at(engine, now), wait = at > now ? at - now : 0;
   const struct timespec limit = {.tv_sec = (time_t)(wait / NS_PER_S), .tv_nsec = (long)(wait % NS_PER_S)};
   if (ppoll(watched, SLOTS, at == UINT64_MAX ? NULL : &limit, NULL) < 0)
     return errno == EINTR || errno == EAGAIN || errno == ENOMEM;
+  if (watched[REPORT].revents != 0) read_report(options, engine);
   if (watched[CLOCK].revents != 0) clear_wake_up(executor_wake_fd);
   if (watched[PROCESS].revents != 0) handle_engine_gone(engine);
   if (watched[CHANNEL].revents != 0 && engine->channel >= 0 &&
@@ -156,7 +159,7 @@ int main(int count, char **arguments) {
   const struct options options = read_options(count, arguments);
   const int signals = prepare(&options, arguments[0], &blocked);
   if (signals < 0) return EXIT_FAILURE;
-  struct engine engine = {.pid = 0, .pidfd = -1, .channel = -1};
+  struct engine engine = {.pid = 0, .pidfd = -1, .channel = -1, .report = -1};
   if (!start_engine(&options, &before, &engine)) {
     report_start(EXIT_NOT_STARTED);
     return EXIT_NOT_STARTED;
@@ -165,7 +168,7 @@ int main(int count, char **arguments) {
   open_starter(&options, &before, arguments);
   confine();
   while (engine.pid != 0 || restart_engine(&options, &before, &engine)) {
-    if (turn(&engine, signals)) {
+    if (turn(&options, &engine, signals)) {
       follow_rehearsal(&engine);
       continue;
     }

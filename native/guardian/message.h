@@ -25,7 +25,8 @@
  *                     Nothing follows the header of 2, 4, 6, 7, 9 and 14.
  *                     15 = rehearse: starts the program once more beside this engine, only for a check (docs/adr/0096).
  *                     16 = hand over: kills this engine and starts the next one.
- *                     The form of 15 and 16 is that of 13.
+ *                     The form of 15 and 16 is that of 13, but `packets` of 16 is the time in ms of CLOCK_MONOTONIC,
+ *                     modulo 2^32, after which the order is refused.
  *   @2  u16 unit
  *   @4  u32 requests
  *   @8  u32 packets
@@ -56,8 +57,8 @@
  * packet
  *   has 1.
  *
- *   Kind 13, after the header (`unit` and `packets` are 0), per slot: @0 u32 number of the slot; @4 u32 generation of its
- *   word. Then text of the engine, which the guardian does not read.
+ *   Kinds 13, 15 and 16, after the header (`unit` is 0, and `packets` of 13 and 15), per slot: @0 u32 number of the slot;
+ *   @4 u32 generation of its word. Then text of the engine, which the guardian does not read.
  *
  * Messages of the guardian, at most 4 KiB:
  *   @0  u8  kind      0 = wake-up: the machine was suspended, and the engine has to read its clocks

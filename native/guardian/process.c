@@ -101,7 +101,7 @@ bool pass_descriptor(int fd, const char *variable) {
  * Sets a core limit of one byte, because PR_SET_DUMPABLE would not survive exec. With this limit the kernel writes no
  * file and starts no core_pattern pipe either. A limit of zero would not stop the pipe.
  */
-static void forbid_core_dump(void) {
+void forbid_core_dump(void) {
   struct rlimit limit;
   if (getrlimit(RLIMIT_CORE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max < 1 ? limit.rlim_max : 1;
@@ -156,13 +156,25 @@ void run_engine(const struct options *options, const sigset_t *mask, int channel
 }
 
 /* Returns true once the child executes the engine: then the pipe closes, and there is nothing to read. */
-static bool await_exec(int report, struct failure *failure) {
+static bool await_exec(const struct options *options, int report) {
+  struct failure failure;
   ssize_t length;
   do {
-    length = read(report, failure, sizeof *failure);
+    length = read(report, &failure, sizeof failure);
   } while (length < 0 && errno == EINTR);
   (void)close(report);
-  return length != (ssize_t)sizeof *failure;
+  if (length != (ssize_t)sizeof failure) return true;
+  return log_not_started(options, failure.executing ? "execve" : "setup", failure.number);
+}
+
+void read_report(const struct options *options, struct engine *engine) {
+  (void)await_exec(options, engine->report);
+  engine->report = -1;
+}
+
+static void close_report(struct engine *engine) {
+  if (engine->report >= 0) (void)close(engine->report);
+  engine->report = -1;
 }
 
 bool start_engine(const struct options *options, const sigset_t *mask, struct engine *engine) {
@@ -176,14 +188,23 @@ bool start_engine(const struct options *options, const sigset_t *mask, struct en
   /* A process that this guardian forked later would have the guardian's seccomp filter. */
   const bool again = snapshot_fd >= 0;
   const pid_t pid = again ? start_by_starter(channel[1], report[1], snapshot_fd) : fork();
-  if (pid < 0) return log_not_started(options, again ? "clone" : "fork", errno);
+  const int number = errno;
   if (pid == 0) run_engine(options, mask, channel[1], report[1]);
   (void)close(channel[1]);
   (void)close(report[1]);
-  struct failure failure;
-  if (!await_exec(report[0], &failure)) {
+  close_report(engine);
+  if (pid < 0) {
+    /* An engine of which the guardian does not know finds its channel closed. */
+    (void)close(channel[0]);
+    (void)close(report[0]);
+    return log_not_started(options, again ? "clone" : "fork", number);
+  }
+  /* The exec of a next engine may wait for a disk, while the executor has addresses to renew. */
+  if (again) {
+    engine->report = report[0];
+  } else if (!await_exec(options, report[0])) {
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
-    return log_not_started(options, failure.executing ? "execve" : "setup", failure.number);
+    return false;
   }
   engine->pid = pid;
   engine->channel = channel[0];
@@ -228,6 +249,8 @@ static const char *signal_name(int number) {
 
 /* Returns the exit status. An engine that exits has logged the reason itself, so only a signal needs a line here. */
 int exit_status(const struct engine *engine) {
+  /* SIGTERM came after the engine's order to replace it, and before its death. */
+  if (engine->replaced && engine->stopping) return EXIT_SUCCESS;
   if (WIFEXITED(engine->status)) return WEXITSTATUS(engine->status);
   const int number = WTERMSIG(engine->status);
   struct line line;

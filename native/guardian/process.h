@@ -35,8 +35,17 @@ void set_realtime(int priority, const char *complaint);
 /* Lets a program inherit the descriptor, and names it in the environment variable. Returns false if that fails. */
 bool pass_descriptor(int fd, const char *variable);
 
-/* Starts the engine with the signal mask `mask`. Returns false after it has logged why the engine did not start. */
+/*
+ * Starts the engine with the signal mask `mask`. Returns false after it has logged why the engine did not start. A next
+ * engine may fail later: read_report() logs it, and its exit status is EXIT_NOT_STARTED.
+ */
 bool start_engine(const struct options *options, const sigset_t *mask, struct engine *engine);
+
+/* Reads the report of a next engine, once it can be read: the engine executes its program, or has failed to. */
+void read_report(const struct options *options, struct engine *engine);
+
+/* Limits the core dumps of this process and of the programs that it executes. */
+void forbid_core_dump(void);
 
 /*
  * Becomes the engine, in a process made for it. `channel` is the engine's end. A failure is written to `report`, which

@@ -22,6 +22,7 @@
 #include "now.h"
 #include "plan.h"
 #include "process.h"
+#include "upgrade.h"
 #include "words.h"
 
 /*
@@ -29,6 +30,14 @@
  * only a busy node.
  */
 #define REPLACEMENT_TIME (10 * NS_PER_S)
+#define ADOPTION_TIME (2 * NS_PER_S) /* longest time without an engine after a crash */
+
+/*
+ * The clock gets its time in steps, each time that the executor has renewed the addresses: a clock whose executor stands
+ * still must stop before the kernel removes an address. So a step is as long as the lease of an engine (clock/lease.c).
+ */
+#define STEP (1200 * NS_PER_MS)
+#define LEND_AGAIN (300 * NS_PER_MS)
 #define AGAIN (60 * NS_PER_S) /* a second crash within this time executes the plans */
 #define CLAIM_SIZE 8u /* of a slot and its generation in a snapshot */
 
@@ -48,6 +57,7 @@ static uint64_t restarted_at; /* of the last restart or replacement; 0 = none */
 static unsigned restarts;
 static bool is_ordered; /* the next engine follows no crash */
 static uint64_t ends_at; /* of the wait for the next engine */
+static uint64_t lent_at;
 
 /* ---- the snapshot ---- */
 
@@ -58,7 +68,8 @@ static void forget_snapshot(void) {
 
 const char *check_snapshot(const unsigned char *bytes, size_t size) {
   const uint32_t claims = u32_at(bytes + 4);
-  if (u16_at(bytes + 2) != 0 || u32_at(bytes + 8) != 0) return "a zero is missing";
+  const bool has_end = bytes[1] == KIND_HAND_OVER;
+  if (u16_at(bytes + 2) != 0 || (!has_end && u32_at(bytes + 8) != 0)) return "a zero is missing";
   if (claims > CLOCK_SLOTS || size - HEADER_SIZE < (size_t)claims * CLAIM_SIZE) return "a slot is cut";
   for (uint32_t i = 0; i < claims; i++)
     if (u32_at(bytes + HEADER_SIZE + i * CLAIM_SIZE) >= CLOCK_SLOTS) return "a slot is out of range";
@@ -137,17 +148,23 @@ static const char *find_obstacle(const struct engine *engine) {
   return are_plans_kept() ? NULL : "a router with addresses has no clock";
 }
 
+static uint64_t end_of_step(uint64_t now) {
+  lent_at = now;
+  return now + STEP < ends_at ? now + STEP : ends_at;
+}
+
 /*
  * The clock thread itself refuses frames that the dead engine might not have wanted: see clock/orphans.h. An engine that
  * has closed its channel may be alive, and must not act beside the next one.
  */
 static void let_wait(struct engine *engine, uint64_t now) {
   ends_at = now + (is_ordered ? REPLACEMENT_TIME : ADOPTION_TIME);
-  adopt_orphans(ends_at);
+  adopt_orphans(end_of_step(now));
   for (struct plan *plan = plans.first; plan != NULL; plan = plan->next) plan->inherited = true;
   engine->waits = true;
   engine->settled = engine->ready = false;
   engine->died_at = now;
+  forget_rehearsal();
   (void)kill(engine->pid, SIGKILL);
 }
 
@@ -177,7 +194,7 @@ const char *begin_replacement(struct engine *engine) {
     forget_snapshot();
     return obstacle;
   }
-  is_ordered = true;
+  is_ordered = engine->replaced = true;
   let_wait(engine, now_ns());
   /* Messages that follow the order are not read. */
   (void)close(engine->channel);
@@ -229,6 +246,7 @@ bool restart_engine(const struct options *options, const sigset_t *mask, struct 
     engine->gone = true;
     return false;
   }
+  engine->replaced = false;
   if (!is_ordered) (void)exit_status(engine); /* logs the signal */
   log_restart(engine);
   return true;
@@ -240,6 +258,11 @@ void follow_restart(struct engine *engine) {
   if (now_ns() >= ends_at) end_restart(engine, "engine did not return in time");
 }
 
+void lend_time(const struct engine *engine, uint64_t now) {
+  if (engine->waits) lend_to_orphans(end_of_step(now));
+}
+
 uint64_t restart_ends_at(const struct engine *engine) {
-  return engine->waits ? ends_at : UINT64_MAX;
+  if (!engine->waits) return UINT64_MAX;
+  return lent_at + LEND_AGAIN < ends_at ? lent_at + LEND_AGAIN : ends_at;
 }

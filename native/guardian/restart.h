@@ -50,10 +50,13 @@ bool restart_engine(const struct options *options, const sigset_t *mask, struct 
 /* Ends the wait: the engine has settled, or its time is over. */
 void follow_restart(struct engine *engine);
 
+/* Lets the clock thread go on during the wait. Requires that the executor has renewed its addresses. */
+void lend_time(const struct engine *engine, uint64_t now);
+
 /* Ends the wait because of something that forbids it. Executes the plans that no engine has replaced. */
 void end_restart(struct engine *engine, const char *why);
 
-/* Returns the time of the next duty of follow_restart(); UINT64_MAX = none. */
+/* Returns the time of the next duty of follow_restart() or lend_time(); UINT64_MAX = none. */
 uint64_t restart_ends_at(const struct engine *engine);
 
 #endif

@@ -15,14 +15,21 @@
 #include "engine.h"
 #include "options.h"
 
-/* Stores an order for a rehearsal. Returns NULL, or the defect of the message of at least HEADER_SIZE bytes. */
-const char *request_rehearsal(const unsigned char *bytes, size_t size);
+/*
+ * Stores an order for a rehearsal, or answers why not. Returns NULL, or the defect of the message of at least HEADER_SIZE
+ * bytes.
+ */
+const char *request_rehearsal(const struct engine *engine, const unsigned char *bytes, size_t size);
+
+/* Ends a rehearsal whose engine has died. Its result is for no other engine. */
+void forget_rehearsal(void);
 
 /*
  * Becomes the rehearsal, in a process made for it. The snapshot is in `snapshot_fd`, and the text of the program goes to
- * `output`.
+ * `output`. Ends if `guardian` has died.
  */
-void run_rehearsal(const struct options *options, const sigset_t *mask, int output) __attribute__((noreturn));
+void run_rehearsal(const struct options *options, const sigset_t *mask, int output, pid_t guardian)
+    __attribute__((noreturn));
 
 /* Starts a stored rehearsal, and ends a rehearsal that lasts too long. */
 void follow_rehearsal(const struct engine *engine);

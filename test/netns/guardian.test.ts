@@ -480,6 +480,16 @@ describeNetns('the guardian in network namespaces', () => {
     for (const complaint of complaints) expect(complaint).toMatchObject({ level: 40, reason: expect.any(String) })
   })
 
+  test('an order to replace the engine that is read after its time is refused', async () => {
+    const talker = await start()
+    const handOver = (after: number) => header(16, 0, 0, Math.floor(monotonicMs() + after) % 2 ** 32)
+    for (const after of [-1_000, 30_000]) await write(talker, handOver(after))
+    process.kill(await enginePid(talker), 'SIGKILL')
+    await talker.ended
+    const refused = logOf(talker).filter(({ event }) => event === 'messageIgnored')
+    expect(refused.map(({ reason }) => reason)).toEqual(['the guardian has read the order too late'])
+  })
+
   test('after the engine names a log format, the guardian writes its next line in that format', async () => {
     const [FOUND, JSON_LINES, TEXT, JOURNALD, UNKNOWN] = [0, 1, 2, 3, 4]
     const talker = await start()

@@ -66,6 +66,16 @@ const withLine = (line: string) => (folder: string) => {
 }
 const IN_ENGINE_ALONE = 'process.env.HOLDFAST_GUARDIAN_REHEARSAL === undefined && process.argv.includes("run") &&'
 
+const SLEEP = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4_000)'
+
+/** Returns the process that starts the next engine for the guardian of this one. */
+function starterOf(engine: number): number {
+  const guardian = Number(/PPid:\t(\d+)/.exec(readFileSync(`/proc/${engine}/status`, 'utf8'))?.[1])
+  const children = readFileSync(`/proc/${guardian}/task/${guardian}/children`, 'utf8').trim().split(' ').map(Number)
+  const isStarter = (pid: number) => readFileSync(`/proc/${pid}/comm`, 'utf8') === 'holdfast-start\n'
+  return children.find(isStarter) ?? expect.fail('no starter')
+}
+
 type Outcome = { readonly status: number; readonly stdout: string; readonly stderr: string }
 
 type Options = { readonly intervalMs?: number; readonly top?: Extra }
@@ -164,6 +174,14 @@ const REFUSALS: readonly (Refusal & { readonly what: string; readonly damage?: D
     damage: withLine('process.env.HOLDFAST_GUARDIAN_REHEARSAL &&= "0"'),
   },
   {
+    what: 'a program that would fill the memory',
+    ...{ status: 70, reason: /Max file size +1048576[\s\S]*oom_score_adj 1000/ },
+    damage: withLine(
+      'if (process.env.HOLDFAST_GUARDIAN_REHEARSAL) { const { readFileSync } = process.getBuiltinModule("node:fs"); ' +
+        'throw new Error(readFileSync("/proc/self/limits", "utf8") + "oom_score_adj " + readFileSync("/proc/self/oom_score_adj", "utf8")) }',
+    ),
+  },
+  {
     what: 'a program that cannot read the record',
     ...{ status: 1, reason: /record of another form: restart the service/ },
     damage: withLine('delete process.env.HOLDFAST_GUARDIAN_SNAPSHOT'),
@@ -236,6 +254,25 @@ describeNetns('holdfast upgrade', () => {
     await group.second.becomes('Active')
     await group.first.becomes('Backup')
     await expectRefused(group, { status: 1, reason: /virtual router vip yields/ }, 'r2')
+  })
+
+  test('without a starter, an upgrade is refused as impossible', async () => {
+    const group = await startGroup({})
+    process.kill(starterOf((await group.first.status()).pid), 'SIGKILL')
+    await expectRefused(group, { status: 1, reason: /the guardian cannot start the program/ })
+  })
+
+  test('an engine that needs longer than the lifetime of an address keeps it', async () => {
+    const { first, installation, lab, second, upgrade } = await startGroup({})
+    const before = await transitionsOf(second)
+    installation.replace('9.0.1', withLine(`${IN_ENGINE_ALONE} ${SLEEP}`))
+    const prober = await probing(lab)
+    const { status, stdout } = await upgrade()
+    expect(stdout).toMatch(/vip kept the addresses/)
+    expect(status).toBe(0)
+    expect((await prober.stop()).lost, 'lost probes').toBe(0)
+    expect(await transitionsOf(second)).toEqual(before)
+    expect((await first.router()).reason).toBe('engineUpgraded')
   })
 
   test('without lease: on, an upgrade is refused', async () => {

@@ -22,8 +22,9 @@ void expect_proof(uint64_t now);
 bool is_unread(const struct order *order);
 
 /*
- * Returns true if the orphans' time is over, or if the engine has left a question unanswered for too long. The time counts from the question, because a
- * guardian that stood still must ask first, and from the order, because the engine was alive then.
+ * Returns true if the time that the executor has lent to orphans is over, or if the engine has left a question
+ * unanswered for too long. The time counts from the question, because a guardian that stood still must ask first, and
+ * from the order, because the engine was alive then.
  */
 bool is_lease_over(const struct order *order, uint64_t now);
 

@@ -12,12 +12,11 @@
 
 #include "../now.h"
 
-/* Longest time without an engine after a crash. It is shorter than the lifetime of an address, which the executor renews meanwhile. */
-#define ADOPTION_TIME (2 * NS_PER_S)
-
 /* The executor thread's side. */
-/* The engine has died: its orders wait until `until`. */
+/* The engine has died: its orders are sent until `until`. */
 void adopt_orphans(uint64_t until);
+/* Moves the end of that time. */
+void lend_to_orphans(uint64_t until);
 /* The next engine has read its sockets, or the plans of the orders were executed. */
 void release_orphans(void);
 
@@ -25,7 +24,7 @@ void release_orphans(void);
 bool are_orphans(void);
 /* Returns the newest proof of the dead engine. Requires orphans. */
 uint64_t last_proof(void);
-/* Returns true if the orphans' time is over. */
+/* Returns true if the time that the executor has lent is over. */
 bool is_adoption_over(uint64_t now);
 /* Returns true from release_orphans() until end_orphans(). */
 bool is_released(void);

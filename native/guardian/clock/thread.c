@@ -85,19 +85,19 @@ static void end_leases(uint64_t now) {
 }
 
 /*
- * News of orphans ends their frames now. At the release, the news that arrived before it is still news without an engine.
+ * News of orphans, or an executor that stood still for too long, ends their frames now. At the release, the news that arrived before it is still news without an engine.
  */
 static void follow_orphans(uint64_t now) {
   struct order *next;
   if (!are_orphans()) return;
-  const bool is_last = is_released();
+  const bool is_last = is_released(), is_over = is_adoption_over(now);
   if (is_last) {
     read_news(4);
     read_news(6);
   }
   for (struct order *order = orders; order != NULL; order = next) {
     next = order->next;
-    if (order->place != 0 && is_unread(order)) stop_rounds(order, now);
+    if (order->place != 0 && (is_over || is_unread(order))) stop_rounds(order, now);
   }
   if (!is_last) return;
   end_orphans();

@@ -22,10 +22,18 @@
 
 #define NAME "holdfast-start"
 #define PASSED 3u /* descriptors of a request at most */
-#define DESCRIPTORS 1024 /* the guardian has none with a greater number at its start */
-#define ANSWER_MS 1000 /* shorter than the wait of the addresses (ADOPTION_TIME) */
+#define DESCRIPTORS 1024
+/*
+ * Meanwhile the guardian does nothing else. An engine whose guardian is silent for 1 s leaves, and that second includes
+ * half a period of the renewals.
+ */
+#define ANSWER_MS 300
 
-static pid_t starter;
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
+static pid_t starter, guardian;
 static int requests_fd = -1; /* the guardian's end */
 
 /* ---- the starter itself ---- */
@@ -50,7 +58,12 @@ static bool rename_process(struct options *options, char **arguments) {
 /* Another copy of a raw socket would take the packets of the guardian's place, and hide the guardian's death. */
 static void close_others(int requests) {
   const int kept[] = {requests, words_fd, ask_fd, cover_fd, log_descriptor()};
-  for (int fd = STDERR_FILENO + 1; fd < DESCRIPTORS; fd++) {
+  int end = DESCRIPTORS;
+  for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+    if (kept[i] >= end) end = kept[i] + 1;
+  /* Linux before 5.9 does not have this call. */
+  (void)syscall(SYS_close_range, (unsigned)end, ~0u, 0u);
+  for (int fd = STDERR_FILENO + 1; fd < end; fd++) {
     bool needed = false;
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) needed = needed || kept[i] == fd;
     if (!needed) (void)close(fd);
@@ -91,7 +104,9 @@ static void serve(const struct options *options, const sigset_t *mask, int reque
     pid_t pid = (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
     if (pid == 0) {
       snapshot_fd = fds[0];
-      if (kind == REHEARSAL) run_rehearsal(options, mask, fds[1]);
+      if (kind == REHEARSAL) run_rehearsal(options, mask, fds[1], guardian);
+      /* The request of a guardian that has died meanwhile. */
+      if (getppid() != guardian) _exit(EXIT_FAILURE);
       run_engine(options, mask, fds[1], fds[2]);
     }
     if (pid < 0) pid = -errno;
@@ -116,9 +131,13 @@ static void log_no_starter(const char *syscall_name, int number) {
 void open_starter(const struct options *options, const sigset_t *mask, char **arguments) {
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return log_no_starter("socketpair", errno);
+  guardian = getpid();
   starter = fork();
   if (starter == 0) {
     struct options own = *options;
+    sigset_t all;
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, NULL);
     if (!rename_process(&own, arguments)) _exit(EXIT_FAILURE);
     close_others(pair[1]);
     serve(&own, mask, pair[1]);
@@ -146,21 +165,30 @@ static pid_t request(char kind, const int *fds, size_t count) {
   const size_t size = count * sizeof(int);
   union passed control;
   struct iovec vector = {&kind, 1};
+  errno = ECHILD;
+  if (requests_fd < 0) return -1;
   struct msghdr header = {
       .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(size)};
   memset(&control, 0, sizeof control);
   control.align = (struct cmsghdr){.cmsg_len = CMSG_LEN(size), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
   memcpy(CMSG_DATA(&control.align), fds, size);
   struct pollfd answer = {requests_fd, POLLIN, 0};
-  pid_t pid = -ETIMEDOUT;
-  if (sendmsg(requests_fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) return -1;
-  if (poll(&answer, 1, ANSWER_MS) == 1 && recv(requests_fd, &pid, sizeof pid, MSG_DONTWAIT) != (ssize_t)sizeof pid)
-    pid = -ECHILD;
-  if (pid > 0) return pid;
-  /* A late answer would be another engine. */
-  (void)kill(starter, SIGKILL);
-  close_requests();
-  errno = -pid;
+  pid_t pid = -1;
+  int fault = 0;
+  if (sendmsg(requests_fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+    fault = errno;
+  else if (poll(&answer, 1, ANSWER_MS) != 1)
+    fault = ETIMEDOUT;
+  else if (recv(requests_fd, &pid, sizeof pid, MSG_DONTWAIT) != (ssize_t)sizeof pid)
+    fault = ECHILD;
+  if (fault == 0 && pid > 0) return pid;
+  if (fault != 0) {
+    /* A late answer would be another engine. */
+    (void)kill(starter, SIGKILL);
+    close_requests();
+    log_no_starter("sendmsg", fault);
+  }
+  errno = fault != 0 ? fault : -pid;
   return -1;
 }
 

@@ -93,6 +93,11 @@ export class GuardianChannel {
     this.#flush()
   }
 
+  /** Forgets a message that the channel has not accepted yet. */
+  withdraw(unit: number): void {
+    this.#waiting.delete(unit)
+  }
+
   /** Sends a message that may wait. If the channel stays full, the message is lost. */
   send(message: Uint8Array): void {
     if (this.#fd === undefined || this.#unsent.length === UNSENT_LIMIT) return

@@ -17,10 +17,16 @@ const HAND_OVER = 16
 /** Kinds of the guardian's answers. */
 const REHEARSED = 1
 const KEPT = 2
-/** Milliseconds for which the engine waits for its end, or for the reason why the guardian keeps it. */
+/**
+ * Milliseconds for which the engine waits for its end, or for the reason why the guardian keeps it. The guardian refuses
+ * an order that it reads later than ORDER_LIMIT, so that it does not replace an engine that has given up.
+ */
 const HAND_OVER_LIMIT = 500
+const ORDER_LIMIT = 250
 /** Milliseconds for a dry run. The guardian ends the program after 15 s. */
 const REHEARSAL_LIMIT = 20_000
+/** Status of a dry run that says nothing about the program (native/guardian/upgrade.c). */
+const NOT_TRIED = 75
 const HEADER = 12
 const CLAIM = 8
 /** Messages wait in the channel under these keys, behind those of units and slots. */
@@ -28,6 +34,7 @@ const SNAPSHOT_KEY = 0x20000
 const SETTLED_KEY = 0x20001
 const REHEARSE_KEY = 0x20002
 const HAND_OVER_KEY = 0x20003
+const NS_PER_MS = 1_000_000n
 const GENERATION_BIT = 8
 const SIGNAL_MASK = 0x7f
 
@@ -47,6 +54,13 @@ export function snapshotMessage(record: RestartOrder | undefined, kind = SNAPSHO
     out.setUint32(HEADER + i * CLAIM + 4, generation, true)
   }
   message.set(encoded, HEADER + claims.length * CLAIM)
+  return message
+}
+
+/** Returns a message of kind 16, sent at `now` ms of CLOCK_MONOTONIC. */
+export function handOverMessage(record: RestartOrder, now: number): Uint8Array {
+  const message = snapshotMessage(record, HAND_OVER)
+  new DataView(message.buffer).setUint32(8, (now + ORDER_LIMIT) % 2 ** 32, true)
   return message
 }
 
@@ -137,8 +151,10 @@ export class GuardianRestart implements RestartPort {
 
   rehearse(record: RestartOrder): Promise<DryRun> {
     return new Promise((resolve) => {
-      const unanswered = { status: 1, output: 'the guardian does not answer' }
-      const late = setTimeout(() => this.#onRehearsed?.(unanswered), REHEARSAL_LIMIT)
+      const late = setTimeout(() => {
+        this.#channel.withdraw(REHEARSE_KEY)
+        this.#onRehearsed?.({ status: NOT_TRIED, output: 'the guardian does not answer' })
+      }, REHEARSAL_LIMIT)
       this.#onRehearsed = (result) => {
         this.#onRehearsed = undefined
         clearTimeout(late)
@@ -150,13 +166,14 @@ export class GuardianRestart implements RestartPort {
 
   handOver(record: RestartOrder): string {
     this.#keptBecause = undefined
-    this.#channel.post(HAND_OVER_KEY, snapshotMessage(record, HAND_OVER))
+    this.#channel.post(HAND_OVER_KEY, handOverMessage(record, Number(process.hrtime.bigint() / NS_PER_MS)))
     const nothing = new Int32Array(new SharedArrayBuffer(4))
     for (const until = performance.now() + HAND_OVER_LIMIT; performance.now() < until; ) {
       Atomics.wait(nothing, 0, 0, 1)
       this.#channel.readCalls()
       if (this.#keptBecause !== undefined) return this.#keptBecause
     }
+    this.#channel.withdraw(HAND_OVER_KEY)
     return 'the guardian does not answer'
   }
 

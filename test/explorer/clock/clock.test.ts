@@ -27,6 +27,7 @@ describe('the model of the guardian clock with all rules', () => {
     { faults: 1, kinds: ['kill'], restart: true, news: 2 },
     { faults: 1, kinds: ['kill'], restart: true, orders: 2 },
     { faults: 2, kinds: ['kill', 'clock'], restart: true },
+    { faults: 2, kinds: ['kill', 'executorInWait'], restart: true },
   ]
   it.each(settings.map((setting) => [say(setting), setting] as const))(
     'breaks no property in any order of steps: %s',
@@ -57,6 +58,7 @@ describe('the model of the guardian clock without a rule', () => {
     ['newsEndsWait', { faults: 1, kinds: ['kill'], restart: true, news: 1 }, /no engine has read/],
     ['drainsAtEnd', { faults: 1, kinds: ['kill'], restart: true, news: 1 }, /no engine has read/],
     ['adoptionEnds', { faults: 1, kinds: ['kill'], restart: true }, /waits for an engine/],
+    ['lendsTime', { faults: 2, kinds: ['kill', 'executorInWait'], restart: true }, /does not have/],
     ['spares', { faults: 1, kinds: ['kill'], restart: true }, /does not have/],
   ]
   it.each(mutants)('breaks a property without "%s", in a story of %j', (rule, setting, expected) => {

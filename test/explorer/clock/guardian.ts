@@ -3,7 +3,7 @@
  * cleanup plan.
  */
 import { send } from './lan.ts'
-import { beginRestart, isAdoptable, isWaiting, mustEnd, settle } from './restart.ts'
+import { beginRestart, isAdoptable, isLentOut, isWaiting, mustEnd, settle } from './restart.ts'
 import { PRIORITY, type Rules, type State, type Step, TICKS } from './state.ts'
 
 const clock = (text: string, next: State): Step[] => [{ text: `clock ${text}`, next }]
@@ -15,7 +15,7 @@ const hasSlept = (state: State, rules: Rules) => state.slept && rules.noticesSle
  * own timer handles this case.
  */
 const isLate = (state: State, rules: Rules) =>
-  state.sent >= 2 * TICKS.interval || hasSlept(state, rules) || isLeaseOver(state, rules)
+  state.sent >= 2 * TICKS.interval || hasSlept(state, rules) || isLeaseOver(state, rules) || isLentOut(state, rules)
 /**
  * Returns true if the engine's lease is over. The lease counts from the guardian's question, so a guardian that stood
  * still must ask before it judges.
@@ -29,7 +29,7 @@ export function clockSteps(state: State, rules: Rules): Step[] {
     case 'idle':
       if (state.restart === 'settling' && !rules.drainsAtEnd) return settle(state)
       if (state.guardianQueue > 0) return clock('reads news', readNews(state, rules))
-      if (state.restart === 'settling' && !mustEnd(state, rules)) return settle(state)
+      if (state.restart === 'settling' && canSettle(state, rules)) return settle(state)
       if (!isWaiting(state) && !state.asked && state.clock !== undefined && state.proof >= TICKS.lease / 2)
         return clock('asks for a proof', { ...state, asked: true })
       if (isHeldTooLong(state, rules))
@@ -56,6 +56,10 @@ export function clockSteps(state: State, rules: Rules): Step[] {
       return clock('frees its word', { ...state, clockBusy: false, held: undefined, clockAt: 'idle' })
   }
 }
+
+/** The executor reads that the next engine has settled, and tells the clock thread. */
+const canSettle = (state: State, rules: Rules): boolean =>
+  !mustEnd(state, rules) && !isLentOut(state, rules) && !state.stopped.executor
 
 const isForbidden = (state: State, rules: Rules): boolean =>
   state.clock === undefined || isLate(state, rules) || (rules.checksPlan && state.plan !== 'armed')

@@ -96,6 +96,8 @@ function faultOf(kind: Fault, state: State): Partial<State> | undefined {
       return clock ? undefined : { stopped: { ...state.stopped, clock: true } }
     case 'executor':
       return executor ? undefined : { stopped: { ...state.stopped, executor: true } }
+    case 'executorInWait':
+      return executor || state.restart === 'none' ? undefined : { stopped: { ...state.stopped, executor: true } }
     case 'guardian':
       return clock || executor ? undefined : { stopped: { engine, clock: true, executor: true } }
     case 'node':

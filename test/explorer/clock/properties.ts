@@ -22,7 +22,7 @@ export function problemOf(before: State, { text, next }: Step): string | undefin
   if (undisturbed && !ordered && next.sent > longestSilence) return `no frame for ${next.sent} ticks`
   if (next.away > TICKS.lease + 1 && next.address && next.plan === 'armed' && !next.seen.guardian)
     return 'an absent engine has an address after its lease'
-  if (next.waited > TICKS.lease && next.address && !next.seen.guardian)
+  if (next.waited > TICKS.adoption && next.address && !next.seen.guardian)
     return 'an address waits for an engine after its time'
   if (undisturbed && !ordered && next.engine !== 'Active') return 'a healthy node has lost its address'
   if (!ordered && next.peerActive && !next.seen.engine && !next.seen.slept)

@@ -20,8 +20,12 @@ export const isWaiting = ({ restart }: State): boolean => restart !== 'none'
 export const mustEnd = (state: State, rules: Rules): boolean =>
   isWaiting(state) &&
   ((rules.newsEndsWait && state.unread) ||
-    (rules.adoptionEnds && state.waited >= TICKS.lease) ||
+    (rules.adoptionEnds && state.waited >= TICKS.adoption) ||
     state.clock === undefined)
+
+/** Tells whether the executor has lent the clock no more time. */
+export const isLentOut = (state: State, rules: Rules): boolean =>
+  rules.lendsTime && isWaiting(state) && state.silent >= TICKS.lease
 
 /** Returns what may happen to a waiting address at any time. */
 export function restartSurprises(state: State): Step[] {

@@ -28,6 +28,8 @@ export const TICKS = {
    * executor stand still would advertise an expired address.
    */
   lease: 14,
+  /** Longest wait for the next engine. It may be longer than the lifetime, because the executor goes on renewing. */
+  adoption: 20,
   /** Lifetime of the address in the kernel, after which the kernel removes the address if no process has renewed it. */
   lifetime: 16,
   /** Silence of the executor after which the engine leaves, because no thread renews the address any longer. */
@@ -45,9 +47,9 @@ export const LONGEST = {
     returning: 2,
     word: 4,
     renewed: 16,
-    silent: 12,
+    silent: 14,
     measured: 24,
-    waited: 16,
+    waited: 21,
   },
 } as const
 
@@ -220,6 +222,8 @@ export type Rules = {
   readonly drainsAtEnd: boolean
   /** The address waits for the next engine for a time, not for ever. */
   readonly adoptionEnds: boolean
+  /** During the wait, the clock sends only if the executor has renewed the address within the time of a lease. */
+  readonly lendsTime: boolean
   /** The sweep at the start of an engine spares the addresses that it adopts. */
   readonly spares: boolean
 }
@@ -241,10 +245,11 @@ export const RULES: Rules = {
   newsEndsWait: true,
   drainsAtEnd: true,
   adoptionEnds: true,
+  lendsTime: true,
   spares: true,
 }
 
-export const FAULTS = ['engine', 'clock', 'executor', 'guardian', 'node', 'kill', 'sleep'] as const
+export const FAULTS = ['engine', 'clock', 'executor', 'guardian', 'node', 'kill', 'sleep', 'executorInWait'] as const
 export type Fault = (typeof FAULTS)[number]
 
 /** Limits of a story: the number and kinds of its faults, and the priority at its beginning. */
