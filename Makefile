@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo unit watch test test-long test-all cluster-test check docs build bench bench-balancer bench-cost chaos soak defects prove prove-all explore fuzz fuzz-native release image clean
+.PHONY: help demo unit watch test test-long test-all cluster cluster-down cluster-test check docs build bench bench-balancer bench-cost chaos soak defects prove prove-all explore fuzz fuzz-native release image clean
 
 REPORTERS := --reporter=default --reporter=./test/support/summary-reporter.ts --reporter=./test/support/history-reporter.ts
 
@@ -51,8 +51,16 @@ test-all: ## every test (root)
 	$(MAKE) --no-print-directory test-long || status=$$?; \
 	exit $$status
 
-cluster-test: ## tests on a real etcd and kube-apiserver, which are built once: minutes (root, Go)
-	@scripts/setup.sh test
+cluster: ## three control plane nodes in namespaces: real kubelets run etcd, kube-apiserver and holdfast as static pods (root, Go)
+	@scripts/setup.sh cluster
+	@scripts/cluster-binaries.sh >/dev/null
+	@scripts/cluster.sh up
+
+cluster-down: ## remove the nodes of make cluster
+	@scripts/cluster.sh down
+
+cluster-test: ## tests on a real kube-apiserver and on the nodes of make cluster; programs are built once: minutes (root, Go)
+	@scripts/setup.sh test cluster
 	@scripts/cluster-binaries.sh >/dev/null
 	@scripts/tests.sh --project cluster $(REPORTERS) $(FILES)
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds etcd, kube-apiserver and kubectl for `make cluster-test`: `scripts/cluster-binaries.sh [--look] [PROGRAM...]`. Without
-# names it builds all three. Prints the folder with the programs, which is in a cache outside of the repository
+# Builds etcd, kube-apiserver, kubectl and kubelet for `make cluster` and its tests: `scripts/cluster-binaries.sh [--look] [PROGRAM...]`. Without
+# names it builds all. Prints the folder with the programs, which is in a cache outside of the repository
 # (HOLDFAST_CLUSTER_CACHE moves it). With --look the script builds nothing, and fails if a program is missing.
 # scripts/cluster/go.mod decides the versions. The build needs Go and its module proxy; Go's checksum database verifies the
 # modules. It needs about six minutes of CPU time.
@@ -18,7 +18,8 @@ fail() { say "$*"; exit 69; }
 # Each line: the Go package, and the name of its program.
 programs='go.etcd.io/etcd/server/v3 etcd
 k8s.io/kubernetes/cmd/kube-apiserver kube-apiserver
-k8s.io/kubernetes/cmd/kubectl kubectl'
+k8s.io/kubernetes/cmd/kubectl kubectl
+k8s.io/kubernetes/cmd/kubelet kubelet'
 
 look=
 [ "${1-}" != --look ] || { look=yes; shift; }

@@ -1,9 +1,10 @@
 #!/bin/sh
 # Installs what this checkout needs: `scripts/setup.sh runtime` for the demo, `scripts/setup.sh test` for the tests,
 # `scripts/setup.sh bench` for the benchmark, `scripts/setup.sh container` for the image, `scripts/setup.sh fuzz` for
-# the fuzzers of the native parts. Several modes install all their packages by one call of apt-get. This script decides
-# which Debian packages are needed, and when node_modules and dist are outdated. The script installs only what is
-# missing, prints nothing if nothing is missing, and never starts a service of a package.
+# the fuzzers of the native parts. `scripts/setup.sh cluster` is for nodes of Kubernetes. Several modes install all
+# their packages by one call of apt-get. This script decides which Debian packages are needed, and when node_modules and
+# dist are outdated. The script installs only what is missing, prints nothing if nothing is missing, and never starts a
+# service of a package.
 set -eu
 
 modes=${*:-runtime}
@@ -58,7 +59,14 @@ for mode in $modes; do
       ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a >/dev/null 2>&1 ||
         needs="$needs libclang_rt:libclang-rt-dev"
       ;;
-    *) fail "Cannot set up \"$mode\": expected runtime, test, bench, container or fuzz" ;;
+    cluster)
+      # Programs of the nodes that scripts/cluster-binaries.sh does not build, and the program that makes the base of the images.
+      needs="$needs ip:iproute2 nsenter:util-linux pgrep:procps openssl:openssl mmdebstrap:mmdebstrap"
+      needs="$needs containerd:containerd ctr:containerd runc:runc"
+      # Plugins for the network of pods are not on the PATH.
+      [ -x /usr/lib/cni/bridge ] || needs="$needs bridge-plugin:containernetworking-plugins"
+      ;;
+    *) fail "Cannot set up \"$mode\": expected runtime, test, bench, container, fuzz or cluster" ;;
   esac
 done
 

@@ -1,0 +1,152 @@
+/**
+ * The cluster of scripts/cluster.sh, as a test uses it: kubectl, commands on nodes, accidents, and two clients on the LAN. One
+ * client sends a probe each millisecond and learns which node answers. The other one makes an HTTPS request to the API each 10 ms.
+ * This file does not know what a test is about.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { packageRoot } from '../../src/lab/installation.ts'
+import { addressesOf, namespaceOf, type Where } from '../../src/lab/ip.ts'
+import type { Site } from '../../src/lab/namespaces.ts'
+import type { Host } from '../../src/lab/network.ts'
+import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
+import { type ProbeProcess, Prober, startResponder } from '../../src/lab/watch/probe.ts'
+
+const SCRIPT = join(packageRoot(), 'scripts', 'cluster.sh')
+const CLUSTER = process.env.HOLDFAST_CLUSTER ?? 'cluster'
+export const VIP = '10.77.1.100'
+export const CONTROL_PLANE = ['n1', 'n2', 'n3']
+const START = 400_000
+
+export type Answer = { readonly ok: boolean; readonly text: string }
+type Request = { readonly at: number; readonly ok: boolean; readonly ms: number; readonly what: unknown }
+/** Losses of the two clients in a period. `silence` is in milliseconds. */
+export type Loss = {
+  readonly silence: number
+  readonly requests: number
+  readonly failed: number
+  readonly moves: readonly string[]
+}
+
+const hostOf = (name: string): Host => ({
+  ...{ name, namespace: `hf${CLUSTER}-${name}`, port: name },
+  address: name === 'client' ? '10.77.1.200' : `10.77.1.1${name.slice(1)}`,
+})
+
+class ClusterSite implements Site {
+  readonly #children = new Set<ChildProcess>()
+
+  spawn(where: Where, argv: readonly string[]): ChildProcess {
+    const child = spawn('ip', ['netns', 'exec', namespaceOf(where), ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
+    this.#children.add(child)
+    return child
+  }
+
+  killAll(): void {
+    for (const child of this.#children) child.kill('SIGKILL')
+  }
+}
+
+export class RealCluster {
+  readonly site = new ClusterSite()
+  readonly #own: boolean
+  readonly #responders: ProbeProcess[] = []
+  readonly #requests: Request[] = []
+  readonly prober: Prober
+
+  /** Uses the running cluster, or starts a cluster, which destroy() removes. */
+  constructor() {
+    this.#own = !script('pki').ok
+    if (this.#own) {
+      const { ok, text } = script('up')
+      if (!ok) throw new Error(`Cannot start the cluster: ${text}`)
+      process.stdout.write(`${text}\n`)
+    }
+    for (const name of CONTROL_PLANE) this.#responders.push(startResponder(this.site, hostOf(name)))
+    this.prober = new Prober(this.site, hostOf('client'), VIP)
+    const client = join(import.meta.dirname, 'request-client.mjs')
+    const child = this.site.spawn(hostOf('client'), [process.execPath, client, VIP])
+    let rest = ''
+    child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+      const lines = (rest + chunk).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) this.#requests.push(JSON.parse(line))
+    })
+  }
+
+  kubectl(...argv: readonly string[]): Answer {
+    return script('kubectl', '--request-timeout=15s', ...argv)
+  }
+
+  on(node: string, ...argv: readonly string[]): Answer {
+    return script('on', node, ...argv)
+  }
+
+  /** Kills all processes of a node and takes its cable away, as a power failure does. */
+  off(node: string): void {
+    must(script('off', node))
+  }
+
+  start(node: string): void {
+    must(script('start', node))
+  }
+
+  /** Returns the names of the nodes whose kernel has the address. */
+  holders(vip = VIP): string[] {
+    return CONTROL_PLANE.filter((name) => addressesOf(hostOf(name), 'eth0').some((one) => one.startsWith(`${vip}/`)))
+  }
+
+  /** Returns the one node that has the address and answers the client. */
+  async holder(): Promise<string> {
+    return await eventually(
+      `one holder of ${VIP} that answers`,
+      () => {
+        const [name, ...others] = this.holders()
+        return others.length === 0 && name === this.prober.holder && name
+      },
+      { sight: () => [this.holders(), this.prober.holder], within: 60_000, every: 50 },
+    )
+  }
+
+  /** Returns the fields of a mirror pod; `undefined` if the API has none. */
+  pod(namespace: string, name: string): { uid: string; ready: boolean; restarts: number; hash: string } | undefined {
+    const { ok, text } = this.kubectl('--namespace', namespace, 'get', 'pod', name, '-o', 'json')
+    if (!ok) return undefined
+    const { metadata, status } = JSON.parse(text)
+    const containers: { ready: boolean; restartCount: number }[] = status.containerStatuses ?? []
+    return {
+      uid: metadata.uid,
+      hash: metadata.annotations?.['kubernetes.io/config.mirror'] ?? '',
+      ready: containers.length > 0 && containers.every(({ ready }) => ready),
+      restarts: containers.reduce((sum, { restartCount }) => sum + restartCount, 0),
+    }
+  }
+
+  /** Returns what the clients lost from `since` until now. Requests that have not ended are waited for. */
+  async lossSince(since: number): Promise<Loss> {
+    const until = monotonicMs()
+    await sleep(2_200)
+    const requests = this.#requests.filter(({ at }) => at >= since && at <= until)
+    return {
+      silence: Math.round(this.prober.longestGap(since, until)),
+      requests: requests.length,
+      failed: requests.filter(({ ok }) => !ok).length,
+      moves: this.prober.holders.filter(({ at }) => at >= since && at <= until).map(({ name }) => name),
+    }
+  }
+
+  async destroy(): Promise<void> {
+    await Promise.allSettled([this.prober.stop(), ...this.#responders.map((one) => one.stop())])
+    this.site.killAll()
+    if (this.#own) must(script('down'))
+  }
+}
+
+function script(...argv: readonly string[]): Answer {
+  const { status, stdout, stderr } = spawnSync(SCRIPT, argv, { encoding: 'utf8', timeout: START })
+  return { ok: status === 0, text: `${stdout}${stderr}`.trim() }
+}
+
+function must({ ok, text }: Answer): void {
+  if (!ok) throw new Error(text)
+}
