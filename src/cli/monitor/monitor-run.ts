@@ -45,7 +45,7 @@ async function serve(settings: MonitorSettings, log: AgentLog['log'], signal: Ab
     log(AGENT_LOG.metricsNotServed, `Cannot listen on ${listen?.host}:${listen?.port}: ${metrics.message}`)
     return EXIT.failure
   }
-  const remembered = rememberedPeers(stateDirectory)
+  const remembered = nodesFrom === undefined ? rememberedPeers(stateDirectory) : undefined
   if (typeof remembered === 'string') log(AGENT_LOG.storedFileNotUsed, remembered)
   const monitor = new Monitor(settings, {
     ...{ machine: machineNow, render, log, account },

@@ -43,7 +43,7 @@ test('a run is counted by its result, and logged with the router or the group', 
   ])
 })
 
-test('a notification that a later one replaced is logged, and one that has ended is not', () => {
+test('a notification is logged if a later notification replaced it, and not if it has ended', () => {
   accounts.hear({ kind: 'superseded', id: 1 }, ms(0))
   accounts.hear({ kind: 'done', id: 2 }, ms(0))
   expect(accounts.snapshot()).toMatchObject([
