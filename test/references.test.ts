@@ -57,6 +57,11 @@ const headingsOf = (text: string) => [...text.matchAll(/^#+ (.*)$/gm)].map(([, h
 const anchorsOf = (text: string) => headingsOf(text).map((heading) => anchorOf(heading.replace(/[`*]/g, '')))
 
 describe('references', () => {
+  test('the names of all files are letters, digits and . _ - +', () => {
+    const names = readdirSync(ROOT).filter((name) => name !== 'node_modules')
+    expect([...names, ...FOLDERS.flatMap(below)].filter((path) => !/^[A-Za-z0-9._+@/-]+$/.test(path))).toEqual([])
+  })
+
   test('no line cites a document that is not in the repository', () => {
     expect(
       wrong(
