@@ -228,7 +228,10 @@ describeDns('corednsmonitor', () => {
       made.monitor?.signal('SIGTERM')
       await made.monitor?.exited
       made.wish({ nodesResolution: 'Disabled' })
-      await made.condition('Progressing', 'not managed by holdfast: dns.nodesResolution=Disabled (CoreDNS)')
+      await made.condition(
+        'Progressing',
+        'no holdfast corednsmonitor of this node reports: dns.nodesResolution=Disabled (CoreDNS)',
+      )
     },
   )
 

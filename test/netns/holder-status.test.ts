@@ -3,7 +3,7 @@
  * holder is killed, the status names the new holder. When a second node gets the address by hand, the status names both nodes.
  */
 import { afterEach, expect, test } from 'vitest'
-import { CONTROL_PLANE_LABEL } from '../../src/cluster/decisions/engine/upstream-names.ts'
+import { CONTROL_PLANE_LABELS } from '../../src/cluster/decisions/engine/upstream-names.ts'
 import type { Circumstances } from '../../src/cluster/decisions/status/finding.ts'
 import { GROUP, PLURAL, readPublished, VERSION } from '../../src/cluster/decisions/status/published-status.ts'
 import { HolderDuty } from '../../src/cluster/runtime/status/holder-duty.ts'
@@ -53,7 +53,7 @@ describeNetns('the status in the API about the holders of an address', () => {
     const head = { apiVersion: `${GROUP}/${VERSION}`, kind: 'HostedNetServices', metadata: { name: 'cluster' } }
     server.store.put(COLLECTION, head)
     const nodes = built.routers.map((host) => ({
-      ...{ name: host.name, labels: { [CONTROL_PLANE_LABEL]: '' }, annotations: {}, kubeletVersion: 'v1' },
+      ...{ name: host.name, labels: { [CONTROL_PLANE_LABELS[0]]: '' }, annotations: {}, kubeletVersion: 'v1' },
       addresses: [{ type: 'InternalIP', address: host.address }],
     }))
     const addresses = built.routers.map((host) => host.address)

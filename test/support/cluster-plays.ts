@@ -7,7 +7,7 @@ import type { AgentEvent, AgentOrder, AgentState, Now, Start } from '../../src/c
 import { startAgent, stepAgent } from '../../src/cluster/decisions/agreement.ts'
 import type { Desired } from '../../src/cluster/decisions/engine/desired.ts'
 import type { Cluster, Machine } from '../../src/cluster/decisions/engine/desired-state.ts'
-import { CONTROL_PLANE_LABEL } from '../../src/cluster/decisions/engine/upstream-names.ts'
+import { CONTROL_PLANE_LABELS } from '../../src/cluster/decisions/engine/upstream-names.ts'
 import { vipPairs } from '../../src/cluster/decisions/engine/vip-pairs.ts'
 import type { AddressFiles } from '../../src/cluster/decisions/engine/vrrp-interface.ts'
 import { viewOf } from './case-view.ts'
@@ -24,7 +24,7 @@ export type NodeOptions = {
 export const nodeObject = (name: string, addresses: readonly string[], options: NodeOptions = {}): unknown => ({
   metadata: {
     name,
-    labels: options.controlPlane === false ? {} : { [CONTROL_PLANE_LABEL]: '' },
+    labels: options.controlPlane === false ? {} : { [CONTROL_PLANE_LABELS[0]]: '' },
     annotations: { 'machineconfiguration.openshift.io/state': options.state ?? 'Done', ...options.annotations },
   },
   status: {

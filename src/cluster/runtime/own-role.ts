@@ -4,7 +4,7 @@
  */
 import type { Role } from '../decisions/engine/desired.ts'
 import { type PeerNode, readPeers } from '../decisions/engine/peers.ts'
-import { CONTROL_PLANE_LABEL } from '../decisions/engine/upstream-names.ts'
+import { isControlPlane } from '../decisions/engine/upstream-names.ts'
 import type { NodeView } from '../decisions/node-ip/selection.ts'
 import { readNode } from '../decisions/node-object.ts'
 
@@ -27,5 +27,5 @@ const read = (objects: readonly unknown[]) =>
     const { node } = readNode(object)
     if (node === undefined) return []
     const addresses = node.addresses.filter(({ type }) => type === 'InternalIP').map(({ address }) => address)
-    return [{ name: node.name, controlPlane: node.labels[CONTROL_PLANE_LABEL] !== undefined, addresses }]
+    return [{ name: node.name, controlPlane: isControlPlane(node.labels), addresses }]
   })

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { CONTROL_PLANE_LABEL } from '../../../src/cluster/decisions/engine/upstream-names.ts'
+import { CONTROL_PLANE_LABELS } from '../../../src/cluster/decisions/engine/upstream-names.ts'
 import type { Circumstances } from '../../../src/cluster/decisions/status/finding.ts'
 import {
   GROUP,
@@ -29,7 +29,7 @@ import { KubeApi } from '../../support/kube-api/server.ts'
 const COLLECTION = `${GROUP}/${VERSION}/${PLURAL}`
 const VIP = '10.0.0.200'
 const NODES = [1, 2, 3].map((i) => ({
-  ...{ name: `node-${i}`, labels: { [CONTROL_PLANE_LABEL]: '' }, annotations: {}, kubeletVersion: 'v1' },
+  ...{ name: `node-${i}`, labels: { [CONTROL_PLANE_LABELS[0]]: '' }, annotations: {}, kubeletVersion: 'v1' },
   addresses: [{ type: 'InternalIP', address: `10.0.0.1${i}` }],
 }))
 const at = (i: number) => `10.0.0.1${i}`

@@ -34,7 +34,7 @@ function follow(answer: (address: Address) => string | undefined, dns?: () => Dn
   return { asked, changes, conditions, made, says }
 }
 
-test('the node that publishes asks kube-api at the wanted address, and holdfast switches nothing', async () => {
+test('the node that publishes asks kube-api at the wanted address, and says what is not switched', async () => {
   let why: string | undefined = 'EHOSTUNREACH'
   const { asked, changes, conditions, made, says } = follow(() => why)
   says({ dns: { apiintIpAddress: LB } })
@@ -47,12 +47,14 @@ test('the node that publishes asks kube-api at the wanted address, and holdfast 
   await sleep(100)
   expect(new Set(asked)).toEqual(new Set([LB]))
   why = undefined
-  const note = `kube-api answers at ${LB} (3 times in a row); holdfast does not switch HAProxy or CoreDNS`
+  const rest =
+    'no holdfast corednsmonitor of this node reports where api-int leads; HAProxy stays on the nodes, because the cluster has no operator'
+  const note = `kube-api answers at ${LB} (3 times in a row); ${rest}`
   await told(2, `Progressing=False NotManaged: ${note}`)
   expect(conditions()[1]).toMatch(/^Degraded=False/)
   says({ dns: { apiintIpAddress: LB, nodesResolution: 'Disabled' } })
   expect(conditions()[2]).toBe(
-    `Progressing=False NotManaged: ${note}; not managed by holdfast: dns.nodesResolution=Disabled (CoreDNS)`,
+    `Progressing=False NotManaged: ${note}; no holdfast corednsmonitor of this node reports: dns.nodesResolution=Disabled (CoreDNS)`,
   )
   // The wishes that the engine receives have not changed.
   expect(new Set(changes.map(({ ingressHa }) => ingressHa))).toEqual(new Set(['Enabled']))
@@ -60,7 +62,7 @@ test('the node that publishes asks kube-api at the wanted address, and holdfast 
   const other = follow(() => undefined)
   other.says({ dns: { apiintIpAddress: LB } })
   expect(other.conditions()[2]).toBe(
-    `Progressing=True LoadBalancerSwitch: checking kube-api at ${LB} until it has answered 3 times in a row; holdfast does not switch HAProxy or CoreDNS`,
+    `Progressing=True LoadBalancerSwitch: checking kube-api at ${LB} until it has answered 3 times in a row; ${rest}`,
   )
   other.made.end()
   why = 'ECONNREFUSED'
@@ -116,7 +118,9 @@ test('the report of corednsmonitor on this node replaces NotManaged, and a Coref
     () => report,
   )
   says({ dns: { appsResolution: 'Disabled' } })
-  expect(conditions()[2]).toMatch(/^Progressing=False NotManaged: not managed by holdfast: dns.appsResolution=Disabled/)
+  expect(conditions()[2]).toMatch(
+    /^Progressing=False NotManaged: no holdfast corednsmonitor of this node reports: dns.appsResolution=Disabled/,
+  )
   report = { wishes: { apps: false, nodes: true, apiInt: undefined }, kept: undefined }
   expect(conditions().slice(1, 3)).toEqual([
     'Degraded=False AsExpected: each virtual address has one holder',

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { CONTROL_PLANE_LABEL } from '../../../src/cluster/decisions/engine/upstream-names.ts'
+import { CONTROL_PLANE_LABELS } from '../../../src/cluster/decisions/engine/upstream-names.ts'
 import type { Condition } from '../../../src/cluster/decisions/status/condition.ts'
 import { GROUP, PLURAL, readPublished, VERSION } from '../../../src/cluster/decisions/status/published-status.ts'
 import { ClusterClient } from '../../../src/cluster/runtime/api/cluster-client.ts'
@@ -26,7 +26,7 @@ const EVERY = 50
 const SOON = { within: 10_000, every: 10 }
 const at = (i: number) => `10.0.0.1${i}`
 const NODES = Array.from({ length: AGENTS }, (_, i) => ({
-  ...{ name: `node-${i + 1}`, labels: i < CONTROL_PLANE ? { [CONTROL_PLANE_LABEL]: '' } : {}, annotations: {} },
+  ...{ name: `node-${i + 1}`, labels: i < CONTROL_PLANE ? { [CONTROL_PLANE_LABELS[0]]: '' } : {}, annotations: {} },
   ...{ kubeletVersion: 'v1', addresses: [{ type: 'InternalIP', address: at(i + 1) }] },
 }))
 

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { CONTROL_PLANE_LABEL } from '../../../src/cluster/decisions/engine/upstream-names.ts'
+import { CONTROL_PLANE_LABELS } from '../../../src/cluster/decisions/engine/upstream-names.ts'
 import type { Intent } from '../../../src/cluster/decisions/status/intent.ts'
 import { GROUP, PLURAL, readPublished, VERSION } from '../../../src/cluster/decisions/status/published-status.ts'
 import { ClusterClient } from '../../../src/cluster/runtime/api/cluster-client.ts'
@@ -44,7 +44,7 @@ async function started(prepare: (api: KubeApi) => void = () => {}) {
   endings.push(() => duty.end())
   duty.nodesAre([
     {
-      ...{ name: 'node-1', labels: { [CONTROL_PLANE_LABEL]: '' }, annotations: {}, kubeletVersion: 'v1' },
+      ...{ name: 'node-1', labels: { [CONTROL_PLANE_LABELS[0]]: '' }, annotations: {}, kubeletVersion: 'v1' },
       addresses: [{ type: 'InternalIP', address: '10.0.0.11' }],
     },
   ])

@@ -1,7 +1,7 @@
 /** Five agents and one status, with a virtual clock and engines that are values: which agent publishes what. */
 import { describe, expect, test } from 'vitest'
 import type { ClusterNode } from '../../../src/cluster/decisions/cluster-node.ts'
-import { CONTROL_PLANE_LABEL } from '../../../src/cluster/decisions/engine/upstream-names.ts'
+import { CONTROL_PLANE_LABELS } from '../../../src/cluster/decisions/engine/upstream-names.ts'
 import { readEngineReport } from '../../../src/cluster/decisions/status/engine-report.ts'
 import {
   aged,
@@ -30,7 +30,7 @@ const API6 = 'fd00::200'
 const INGRESS = '10.0.0.201'
 const vip = (text: string, service: 'api' | 'ingress', index = 0) => ({ address: address(text), service, index })
 const node = (i: number): ClusterNode => ({
-  ...{ name: `node-${i}`, labels: { [CONTROL_PLANE_LABEL]: '' }, annotations: {}, kubeletVersion: 'v1' },
+  ...{ name: `node-${i}`, labels: { [CONTROL_PLANE_LABELS[0]]: '' }, annotations: {}, kubeletVersion: 'v1' },
   addresses: [{ type: 'InternalIP', address: `10.0.0.1${i}` }],
 })
 const QUIET: Circumstances = {
@@ -275,7 +275,7 @@ describe('who says what', () => {
   })
 
   test('O9: disabled ingress has no holder and is not degraded, and a dead holder does not stay in it', () => {
-    const circumstances = { ...QUIET, ingressDisabled: true, notManaged: 'not managed by holdfast: x' }
+    const circumstances = { ...QUIET, ingressDisabled: true, notManaged: 'no program does x' }
     const input = {
       ...INPUT,
       circumstances,

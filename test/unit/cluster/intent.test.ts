@@ -1,6 +1,7 @@
 /** The spec of HostedNetServices: its meaning, invalid values, and the tables of O4, O5, O6, O7 and O9. */
 import { describe, expect, test } from 'vitest'
-import { FIRST_BALANCER, newsOf, stepBalancer, toAsk } from '../../../src/cluster/decisions/status/balancer.ts'
+import { FIRST_BALANCER, stepBalancer, toAsk } from '../../../src/cluster/decisions/status/balancer.ts'
+import { newsOf } from '../../../src/cluster/decisions/status/balancer-news.ts'
 import {
   DEFAULT_INTENT,
   firstIntent,
@@ -66,10 +67,10 @@ describe('the spec', () => {
     expect(stepIntent(failed, { kind: 'none' })).toMatchObject({ intent: DEFAULT_INTENT, problems: [] })
   })
 
-  test('wishes about CoreDNS are reported as not managed', () => {
+  test('without a report of corednsmonitor, a wish about CoreDNS is named', () => {
     expect(notManaged(DEFAULT_INTENT)).toBeUndefined()
     expect(notManaged({ ...DEFAULT_INTENT, nodesResolution: 'Disabled', apiintIpAddress: '192.168.111.9' })).toBe(
-      'not managed by holdfast: dns.nodesResolution=Disabled (CoreDNS)',
+      'no holdfast corednsmonitor of this node reports: dns.nodesResolution=Disabled (CoreDNS)',
     )
   })
 
@@ -102,16 +103,57 @@ describe('O5, O6, O7: where the API is to be reached', () => {
   const fails = (failed: string) => ({ kind: 'asked', place: LB, failed }) as const
   const played = (events: readonly Parameters<typeof stepBalancer>[1][], from = FIRST_BALANCER) =>
     events.reduce((state, event) => stepBalancer(state, event), from)
+  const STAYS = 'HAProxy stays on the nodes, because the cluster has no operator'
+  const UNSWITCHED = `no holdfast corednsmonitor of this node reports where api-int leads; ${STAYS}`
   const ANSWERS = {
     progressing: undefined,
     wrong: undefined,
-    notManaged: `kube-api answers at ${LB} (3 times in a row); holdfast does not switch HAProxy or CoreDNS`,
+    inForce: undefined,
+    notManaged: `kube-api answers at ${LB} (3 times in a row); ${UNSWITCHED}`,
   }
 
-  test('an address to which CoreDNS leads api-int is reported so', () => {
-    const state = played([wish('192.168.111.9'), answers(), answers(), answers()])
-    const text = `kube-api answers at ${LB} (3 times in a row); CoreDNS leads api-int there; holdfast does not switch HAProxy`
-    expect(newsOf(state, LB).notManaged).toBe(text)
+  test.each([
+    ['leads', LB, 'CoreDNS leads api-int there'],
+    ['does not lead', undefined, 'CoreDNS does not lead api-int there yet'],
+  ])('without an operator the texts say that CoreDNS %s api-int to the address', (_, apiInt, text) => {
+    const dns = { wishes: { apps: true, nodes: true, apiInt }, kept: undefined }
+    const asking = played([wish('192.168.111.9')])
+    expect(newsOf(asking, { dns }).progressing).toMatch(new RegExp(`; ${text}; ${STAYS}$`))
+    const state = played([answers(), answers(), answers()], asking)
+    expect(newsOf(state, { dns }).notManaged).toBe(`kube-api answers at ${LB} (3 times in a row); ${text}; ${STAYS}`)
+  })
+
+  test.each([
+    ['Checking', undefined, 'Running', `(Checking): api-int leads to the virtual address, HAProxy runs`],
+    ['SwitchingNames', LB, 'Running', `(SwitchingNames): api-int leads to ${LB}, HAProxy runs`],
+    ['StoppingHAProxy', LB, 'Stopped', `(StoppingHAProxy): api-int leads to ${LB}, HAProxy is stopped`],
+    ['ReturningNames', undefined, 'Running', `(ReturningNames): api-int leads to the virtual address, HAProxy runs`],
+  ] as const)(
+    'with an operator in phase %s the agent says that a switch is in progress',
+    (name, apiInt, haproxy, text) => {
+      const phase = { phase: name, since: '2026-11-28T00:00:00Z', address: LB, apiInt, haproxy }
+      for (const state of [FIRST_BALANCER, played([wish('192.168.111.9'), answers(), answers(), answers()])])
+        expect(newsOf(state, { phase })).toEqual({
+          ...{ progressing: `the operator switches the load balancer ${text}`, wrong: undefined },
+          ...{ notManaged: undefined, inForce: undefined },
+        })
+    },
+  )
+
+  test('with an operator in a last phase the agent names the load balancer in force, and a wish that waits', () => {
+    const last = { since: '2026-11-28T00:00:00Z', address: undefined }
+    const own = { ...last, phase: 'SelfHosted', apiInt: undefined, haproxy: 'Running' } as const
+    const external = { ...last, phase: 'External', apiInt: LB, haproxy: 'Stopped' } as const
+    const there = played([wish('192.168.111.9'), answers(), answers(), answers()])
+    const nothing = { progressing: undefined, wrong: undefined, notManaged: undefined, inForce: undefined }
+    expect(newsOf(FIRST_BALANCER, { phase: own })).toEqual(nothing)
+    const inForce = `the load balancer of the API is at ${LB}`
+    expect(newsOf(there, { phase: external })).toEqual({ ...nothing, inForce })
+    const waits = 'the operator has not begun to switch the load balancer to'
+    expect(newsOf(there, { phase: own })).toEqual({ ...nothing, notManaged: `${waits} ${LB}` })
+    expect(newsOf(FIRST_BALANCER, { phase: external })).toEqual({
+      ...{ ...nothing, inForce, notManaged: `${waits} the virtual address` },
+    })
   })
 
   test.each([
@@ -123,7 +165,7 @@ describe('O5, O6, O7: where the API is to be reached', () => {
     const state = played([wish('192.168.111.9'), answers(), wish(wished)])
     expect(state).toEqual({ kind: 'own' })
     expect(toAsk(state)).toBeUndefined()
-    expect(Object.values(newsOf(state))).toEqual([undefined, undefined, undefined])
+    expect(Object.values(newsOf(state)).filter((text) => text !== undefined)).toEqual([])
   })
 
   test.each([
@@ -140,7 +182,7 @@ describe('O5, O6, O7: where the API is to be reached', () => {
     expect(state).toEqual({ kind: 'refused', wished: text, why })
     expect(toAsk(state)).toBeUndefined()
     const wrong = `dns.apiintIpAddress "${text}" is refused: ${why}`
-    expect(newsOf(state)).toEqual({ progressing: undefined, notManaged: undefined, wrong })
+    expect(newsOf(state)).toEqual({ progressing: undefined, notManaged: undefined, inForce: undefined, wrong })
   })
 
   test('a family that the API does not have is refused', () => {
@@ -160,8 +202,8 @@ describe('O5, O6, O7: where the API is to be reached', () => {
     expect(toAsk(asking)).toBe(LB)
     // The texts do not change with each answer of a load balancer with one dead server.
     expect(newsOf(asking)).toEqual({
-      progressing: `checking kube-api at ${LB} until it has answered 3 times in a row; holdfast does not switch HAProxy or CoreDNS`,
-      ...{ wrong: `kube-api does not answer at ${LB}: ECONNREFUSED`, notManaged: undefined },
+      progressing: `checking kube-api at ${LB} until it has answered 3 times in a row; ${UNSWITCHED}`,
+      ...{ wrong: `kube-api does not answer at ${LB}: ECONNREFUSED`, notManaged: undefined, inForce: undefined },
     })
     expect(newsOf(played([fails('ECONNREFUSED')], asking))).toEqual(newsOf(asking))
     const there = played([answers(), wish('192.168.111.9')], asking)

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { type Address, type Family, parseAddress } from '../../../wire/address.ts'
 import type { ClusterNode } from '../cluster-node.ts'
 import { type PeerWishes, peerAddress } from './peer-address.ts'
-import { CONTROL_PLANE_LABEL } from './upstream-names.ts'
+import { isControlPlane } from './upstream-names.ts'
 import type { Service } from './vrid.ts'
 
 export type PeerNode = {
@@ -40,7 +40,7 @@ export function peerNodes(
     })
     return {
       name: node.name,
-      controlPlane: node.labels[CONTROL_PLANE_LABEL] !== undefined,
+      controlPlane: isControlPlane(node.labels),
       addresses: Object.fromEntries(addresses),
     }
   })

@@ -1,7 +1,11 @@
 /** Names and values of OpenShift's own programs, as in machine-config-operator 7ff337a4f (2026-08-20). */
 
-/** Label of every node that may have the API's address, including arbiters. */
-export const CONTROL_PLANE_LABEL = 'node-role.kubernetes.io/master'
+/** Labels of a node that may have the API's address, including arbiters. OpenShift sets both, kubeadm the second one. */
+export const CONTROL_PLANE_LABELS = ['node-role.kubernetes.io/master', 'node-role.kubernetes.io/control-plane'] as const
+
+/** Tells whether a node with these labels may have the API's address. */
+export const isControlPlane = (labels: Readonly<Record<string, string>>): boolean =>
+  CONTROL_PLANE_LABELS.some((label) => label in labels)
 
 /** Label of every IPv4 VIP, which `ip address` shows. */
 export const VIP_LABEL = 'vip'

@@ -1,7 +1,7 @@
 /**
  * Tests whether kube-api answers at the address of the administrator's load balancer (`spec.dns.apiintIpAddress`). This
- * file decides which address is refused, how many answers are needed, and the texts. holdfast does not switch the
- * address: the virtual addresses stay the same, and HAProxy and CoreDNS are not part of holdfast.
+ * file decides which address is refused, and how many answers are needed. The virtual addresses stay the same in every
+ * state. The texts for the conditions are in balancer-news.ts.
  */
 import { type Address, familyOf, isLinkLocal, isMulticast, parseAddress } from '../../../wire/address.ts'
 
@@ -30,7 +30,7 @@ export type BalancerEvent =
  * Number of equal outcomes in a row that are needed. A server that answers once may be restarting, and a server that
  * fails once may be busy.
  */
-const IN_A_ROW = 3
+export const IN_A_ROW = 3
 
 export const FIRST_BALANCER: Balancer = { kind: 'own' }
 
@@ -82,42 +82,3 @@ function placeOf({ apiintIpAddress, apiVips, taken }: Wish): Address | { readonl
 
 const isNobodys = (address: Address): boolean =>
   /^(0|127|169\.254|2[4-5]\d)\./.test(address) || address === '::' || address === '::1'
-
-/** Texts for the conditions. `notManaged`: a change that others must make. */
-export type BalancerNews = {
-  readonly progressing: string | undefined
-  readonly wrong: string | undefined
-  readonly notManaged: string | undefined
-}
-
-const NOT_SWITCHED = 'holdfast does not switch HAProxy or CoreDNS'
-
-/**
- * Returns the texts about the load balancer for the conditions. `apiInt`: the address to which CoreDNS of this node leads
- * api-int in place of the VIP.
- */
-export function newsOf(state: Balancer, apiInt?: Address): BalancerNews {
-  const nothing = { progressing: undefined, wrong: undefined, notManaged: undefined }
-  switch (state.kind) {
-    case 'own':
-      return nothing
-    case 'refused':
-      return { ...nothing, wrong: `dns.apiintIpAddress ${JSON.stringify(state.wished)} is refused: ${state.why}` }
-    case 'asking': {
-      const { failed, place } = state
-      return {
-        ...nothing,
-        progressing: `checking kube-api at ${place} until it has answered ${IN_A_ROW} times in a row; ${NOT_SWITCHED}`,
-        wrong: failed === undefined ? undefined : `kube-api does not answer at ${place}: ${failed}`,
-      }
-    }
-    case 'answers': {
-      const switched =
-        apiInt === state.place ? 'CoreDNS leads api-int there; holdfast does not switch HAProxy' : NOT_SWITCHED
-      return {
-        ...nothing,
-        notManaged: `kube-api answers at ${state.place} (${IN_A_ROW} times in a row); ${switched}`,
-      }
-    }
-  }
-}

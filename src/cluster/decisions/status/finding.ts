@@ -35,8 +35,10 @@ export type Circumstances = {
   readonly progressing: string | undefined
   /** Wishes in the administrator's HostedNetServices object that cannot be fulfilled. */
   readonly refused: readonly Trouble[]
-  /** Text about wishes in the administrator's object that concern other programs; `undefined` if there are none. */
+  /** Text about wishes that no program is known to carry out; `undefined` if there are none. */
   readonly notManaged: string | undefined
+  /** Text about a load balancer in force that is not the cluster's own. */
+  readonly inForce?: string | undefined
 }
 
 export type Trouble = {
@@ -137,12 +139,10 @@ function heldLine({ address, node, service }: Holding, { ingressDisabled }: Circ
       : `${name} is held by ${node}`
 }
 
-function progressing({ notManaged, progressing: what }: Circumstances): Finding {
+function progressing({ inForce, notManaged, progressing: what }: Circumstances): Finding {
   const type = 'Progressing'
-  const also = notManaged === undefined ? [] : [notManaged]
-  if (what !== undefined)
-    return { type, status: 'True', reason: 'LoadBalancerSwitch', message: [what, ...also].join('; ') }
-  return notManaged === undefined
-    ? { type, status: 'False', reason: 'AsExpected', message: 'no change is in progress' }
-    : { type, status: 'False', reason: 'NotManaged', message: notManaged }
+  const message = [what, inForce, notManaged].filter((text) => text !== undefined).join('; ')
+  if (what !== undefined) return { type, status: 'True', reason: 'LoadBalancerSwitch', message }
+  const reason = notManaged === undefined ? 'AsExpected' : 'NotManaged'
+  return { type, status: 'False', reason, message: message || 'no change is in progress' }
 }

@@ -10,7 +10,7 @@ import type { Address } from '../../../wire/address.ts'
 import { parseAddress } from '../../../wire/address.ts'
 import type { ClusterNode } from '../cluster-node.ts'
 import type { Elsewhere } from '../engine/platform.ts'
-import { CONTROL_PLANE_LABEL } from '../engine/upstream-names.ts'
+import { isControlPlane } from '../engine/upstream-names.ts'
 import type { Service } from '../engine/vrid.ts'
 import { type Condition, datedConditions, elsewhereFindings } from './condition.ts'
 import { type EngineReport, type Sight, sightAt } from './engine-report.ts'
@@ -171,7 +171,7 @@ function stillHeld({ nodes, published, report, self }: HoldersInput, held: reado
  * names.
  */
 function rankOf({ nodes, self }: HoldersInput): number {
-  const isFirst = ({ labels }: ClusterNode) => CONTROL_PLANE_LABEL in labels
+  const isFirst = ({ labels }: ClusterNode) => isControlPlane(labels)
   const names = (some: readonly ClusterNode[]) => some.map(({ name }) => name).sort()
   const order = [...names(nodes.filter(isFirst)), ...names(nodes.filter((node) => !isFirst(node)))]
   return Math.min(Math.max(order.indexOf(self), 0), MOST_RANKS)

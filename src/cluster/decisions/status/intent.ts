@@ -123,7 +123,7 @@ export function notManaged({ appsResolution, nodesResolution }: Intent, dns?: Dn
   if (dns === undefined) {
     const asked = Object.entries({ nodesResolution, appsResolution }).filter(([, toggle]) => toggle === 'Disabled')
     const named = asked.map(([name]) => `dns.${name}=Disabled (CoreDNS)`)
-    return named.length === 0 ? undefined : `not managed by holdfast: ${named.join(', ')}`
+    return named.length === 0 ? undefined : `no holdfast corednsmonitor of this node reports: ${named.join(', ')}`
   }
   const { apps = true, nodes = true } = dns.wishes ?? {}
   const missing = [

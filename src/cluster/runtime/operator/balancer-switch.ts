@@ -6,7 +6,7 @@
 
 import { type Address, familyOf, parseAddress } from '../../../wire/address.ts'
 import type { ClusterNode } from '../../decisions/cluster-node.ts'
-import { CONTROL_PLANE_LABEL } from '../../decisions/engine/upstream-names.ts'
+import { isControlPlane } from '../../decisions/engine/upstream-names.ts'
 import type { ClusterPlan } from '../../decisions/operator/cluster-plan.ts'
 import {
   asksIn,
@@ -144,7 +144,7 @@ export class BalancerSwitchDuty {
   ): Promise<void> {
     if (this.#isAsking) return
     this.#isAsking = true
-    const asked = asks === 'names' ? nodes : nodes.filter(({ labels }) => CONTROL_PLANE_LABEL in labels)
+    const asked = asks === 'names' ? nodes : nodes.filter(({ labels }) => isControlPlane(labels))
     const behind = await Promise.all(
       asked.map(async (node) => {
         const has = asks === 'names' ? await this.#isLed(node, state, plan) : await this.#isFollowed(node, state)

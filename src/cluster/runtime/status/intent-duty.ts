@@ -6,7 +6,9 @@
 
 import type { Address } from '../../../wire/address.ts'
 import type { DnsReport } from '../../decisions/dns/dns-report.ts'
-import { type Balancer, FIRST_BALANCER, newsOf, stepBalancer, toAsk } from '../../decisions/status/balancer.ts'
+import { type Migration, readMigration } from '../../decisions/operator/migration.ts'
+import { type Balancer, FIRST_BALANCER, stepBalancer, toAsk } from '../../decisions/status/balancer.ts'
+import { newsOf } from '../../decisions/status/balancer-news.ts'
 import type { Circumstances, ProbeFinding, Trouble } from '../../decisions/status/finding.ts'
 import {
   firstIntent,
@@ -40,6 +42,8 @@ export class IntentDuty {
   #intent: IntentState
   #balancer: Balancer = FIRST_BALANCER
   #nodes: readonly Address[] = []
+  /** Phase that an operator has stored; `undefined` if no operator has stored one. */
+  #phase: Migration | undefined
   readonly #timer: NodeJS.Timeout
   #isAsking = false
   #isWanted = false
@@ -90,6 +94,8 @@ export class IntentDuty {
 
   news(news: IntentNews): void {
     this.#intent = stepIntent(this.#intent, news)
+    if (news.kind === 'object') this.#phase = readMigration(news.value)
+    if (news.kind === 'none') this.#phase = undefined
     const { intent, isKnown } = this.#intent
     const { apiVips, ingressVips, onIntent } = this.#options
     const wish = { apiintIpAddress: intent.apiintIpAddress, apiVips, taken: [...ingressVips, ...this.#nodes] }
@@ -100,7 +106,8 @@ export class IntentDuty {
   /** Returns the facts about the administrator's wishes for the conditions. */
   circumstances(probe: ProbeFinding): Circumstances {
     const dns = this.#options.dns?.()
-    const { notManaged: outside, progressing, wrong } = newsOf(this.#balancer, dns?.wishes?.apiInt)
+    const around = { dns, phase: this.#phase }
+    const { inForce, notManaged: outside, progressing, wrong } = newsOf(this.#balancer, around)
     const { intent, isKnown, problems, unreadable } = this.#intent
     const rest = isKnown
       ? 'the last valid spec stays in force'
@@ -117,7 +124,7 @@ export class IntentDuty {
         ? []
         : [{ reason: 'CorefileKept', message: `CoreDNS on this node keeps its Corefile: ${dns.kept}` }]
     return {
-      ...{ probe, progressing, refused: [...invalid, ...hidden, ...refused, ...kept] },
+      ...{ probe, progressing, inForce, refused: [...invalid, ...hidden, ...refused, ...kept] },
       ingressDisabled: intent.ingressHa === 'Disabled',
       notManaged: [outside, notManaged(intent, dns)].filter((line) => line !== undefined).join('; ') || undefined,
     }
