@@ -68,7 +68,7 @@ RUN setcap cap_net_admin,cap_net_raw,cap_sys_nice+p /opt/holdfast/native/prebuil
  && install -d -m 755 -o holdfast -g holdfast /run/holdfast /run/keepalived \
  && chmod 1777 /run \
  && install -d -m 755 /etc/holdfast \
- && ln -s /opt/holdfast/bin/holdfast /opt/holdfast/bin/holdfast-healthcheck /usr/local/bin/ \
+ && ln -s /opt/holdfast/bin/holdfast /opt/holdfast/bin/holdfast-healthcheck /opt/holdfast/bin/holdfast-haproxy /usr/local/bin/ \
  && ln -s /opt/holdfast/bin/holdfast /usr/sbin/keepalived \
  && ln -s /opt/holdfast/bin/holdfast /usr/local/bin/dynkeepalived \
  && ln -s /opt/holdfast/bin/holdfast /usr/local/bin/runtimecfg \

@@ -39,9 +39,9 @@ export const DNS_LOG = logEvents<string>()({
   },
   dnsPortTaken: {
     level: 'error',
-    fields: ['port'],
+    fields: ['port', 'holders'],
     means: 'CoreDNS does not answer, and another program has its port',
-    act: 'stop the other program (`ss -lunp`), or give CoreDNS another port in the template',
+    act: 'stop the program at the address in `holders`, or give CoreDNS another port in the template',
   },
   dnsReportNotWritten: {
     level: 'warn',

@@ -40,6 +40,13 @@ export const MONITOR_EVENTS = logEvents<string>()({
     means: 'HAProxy did not get the order to reload; the order is repeated each second',
     act: 'check that HAProxy runs, and the path of its socket',
   },
+  haproxyPortTaken: {
+    level: 'error',
+    fields: ['holders'],
+    means:
+      'HAProxy does not answer, and another program has one of its ports; VIPs lead to the API server of this node',
+    act: 'stop the program at the address in `holders`; HAProxy takes the port at its next start',
+  },
   haproxyReloaded: { level: 'info', fields: [], means: 'HAProxy got the order to read haproxy.cfg again' },
   haproxyUnusable: {
     level: 'warn',

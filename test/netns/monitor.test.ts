@@ -100,13 +100,27 @@ describeBalancer('the monitor of HAProxy', () => {
     const stopped = node.monitor?.signal('SIGTERM') ?? 0
     // timeout(1) and a shell send the signal twice.
     node.monitor?.signal('SIGTERM')
+    // kubelet sends it to all containers of a pod together.
+    node.haproxy?.signal('SIGTERM')
     expect((await node.monitor?.exited)?.code).toBe(0)
     expect(await node.redirect()).toBe('')
-    // The pod of HAProxy waits for the monitor before it stops HAProxy.
-    await sleep(2_000)
-    node.haproxy?.signal('SIGUSR1')
     await node.haproxy?.exited
     expect(await all.lossSince(stopped, 4_000)).toMatchObject({ lost: 0 })
+  })
+
+  test('HAProxy that ends by SIGTERM loses no request, and the rules come back with it', async (all, node) => {
+    await all.balance(node)
+    await all.startClient()
+    const stopped = node.haproxy?.signal('SIGTERM') ?? 0
+    await node.monitor?.line(/"haproxyUnusable".*about to stop/, WITHIN)
+    await node.haproxy?.exited
+    expect(await node.redirect()).not.toContain('OCP_API_LB_REDIRECT')
+    expect(await all.lossSince(stopped, 4_000)).toMatchObject({ lost: 0 })
+
+    const again = monotonicMs()
+    node.startHaproxy()
+    await node.redirectIs(true)
+    expect(await all.lossSince(again, 2_000)).toMatchObject({ lost: 0 })
   })
 
   test('rules without a monitor end by themselves, and the next monitor adopts them if HAProxy works', async (all, node) => {
@@ -188,6 +202,7 @@ describeBalancer('the monitor of HAProxy', () => {
         within: WITHIN,
       },
     )
+    await node.monitor?.line(/"haproxyPortTaken".*\[::\]:9445 \(node, process \d+\)/, WITHIN)
     await all.startClient()
     const at = monotonicMs()
     expect(await all.lossSince(at, 1_000)).toMatchObject({ lost: 0 })

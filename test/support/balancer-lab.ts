@@ -15,9 +15,21 @@ import { ClusterLab } from './cluster-lab.ts'
 
 const WITHIN = 40_000
 export const TEMPLATE = join(packageRoot(), 'deploy', 'haproxy', 'haproxy.cfg.tmpl')
+const RUN_HAPROXY = join(packageRoot(), 'bin', 'holdfast-haproxy')
 const API_SERVER = join(packageRoot(), 'test', 'support', 'api-server.mjs')
 const API_CLIENT = join(packageRoot(), 'test', 'support', 'api-client.mjs')
 const TABLE = 'ocp_nat'
+/**
+ * Rules of a node's network, as kube-proxy and OVN-Kubernetes have them. Without them the monitor's rules are the only ones that
+ * use connection tracking, and their removal resets open connections (docs/load-balancer.md).
+ */
+const NAT_OF_OTHERS = ['ip', 'ip6']
+  .flatMap((family) => [
+    `add table ${family} node_nat`,
+    `add chain ${family} node_nat leaving { type nat hook postrouting priority srcnat; }`,
+    `add rule ${family} node_nat leaving meta mark 0x4000 masquerade`,
+  ])
+  .join('; ')
 
 /** Result of the requests that began in a time. */
 export type Loss = {
@@ -54,6 +66,7 @@ export class BalancerNode {
     this.file = join(this.directory, 'haproxy.cfg')
     this.socket = join(this.directory, 'haproxy-master.sock')
     mkdirSync(this.directory, { recursive: true })
+    execFileSync('ip', ['netns', 'exec', host.namespace, 'nft', NAT_OF_OTHERS])
   }
 
   async startApi(): Promise<void> {
@@ -67,9 +80,9 @@ export class BalancerNode {
     await this.api.line(/^listening$/, WITHIN)
   }
 
-  /** Starts HAProxy as the pod does: its own master process has the socket. */
+  /** Starts HAProxy as the pod does. */
   startHaproxy(): LoggedProcess {
-    this.haproxy = new LoggedProcess(this.#lab, this.host, ['haproxy', '-W', '-db', '-S', this.socket, '-f', this.file])
+    this.haproxy = new LoggedProcess(this.#lab, this.host, [RUN_HAPROXY, this.file, this.socket])
     return this.haproxy
   }
 

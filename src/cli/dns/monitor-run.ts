@@ -20,7 +20,7 @@ import { readNode } from '../../cluster/decisions/node-object.ts'
 import { clusterAccess, serverIn } from '../../cluster/runtime/api/cluster-access.ts'
 import { ClusterClient } from '../../cluster/runtime/api/cluster-client.ts'
 import { watchObjects } from '../../cluster/runtime/api/object-watch.ts'
-import { isCorednsHealthy, isPortTaken } from '../../cluster/runtime/dns/coredns-health.ts'
+import { isCorednsHealthy } from '../../cluster/runtime/dns/coredns-health.ts'
 import { CorefileDuty, type NodeAddresses } from '../../cluster/runtime/dns/corefile-duty.ts'
 import { DnsAccount } from '../../cluster/runtime/dns/dns-account.ts'
 import { DnsReportFile } from '../../cluster/runtime/dns/dns-report-file.ts'
@@ -31,6 +31,7 @@ import { upstreamText } from '../../cluster/runtime/dns/upstream-file.ts'
 import { withVips } from '../../cluster/runtime/dns/vip-access.ts'
 import { machineWith, textIn } from '../../cluster/runtime/machine.ts'
 import { serveMetrics } from '../../cluster/runtime/metrics-server.ts'
+import { portHolders } from '../../cluster/runtime/port-holders.ts'
 import { AGENT_LOG, type AgentLogging, repeated } from '../../log/agent-events.ts'
 import { DNS_LOG } from '../../log/dns-events.ts'
 import { type Address, parseAddress } from '../../wire/address.ts'
@@ -207,10 +208,15 @@ class DnsMonitor {
     if (isHealthy !== account.isHealthy)
       log(DNS_LOG.corednsHealth, isHealthy ? 'CoreDNS answers' : 'CoreDNS no longer answers', { healthy: isHealthy })
     account.isHealthy = isHealthy
-    if (this.#silent === TAKEN_LOOKS && isPortTaken(port))
-      log(DNS_LOG.dnsPortTaken, `CoreDNS does not answer, and another program has port ${port}`, { port })
+    if (this.#silent === TAKEN_LOOKS) this.#tellHolders(port)
     const { apiInt } = this.#wishes
     await this.#dnsmasq?.turn(isHealthy, port, apiInt === undefined ? this.#apiVips : [apiInt])
+  }
+
+  #tellHolders(port: number): void {
+    const holders = portHolders(port, ['udp', 'tcp']).join(', ')
+    const text = `CoreDNS does not answer, and another program has port ${port}: ${holders}`
+    if (holders !== '') this.#reports.log(DNS_LOG.dnsPortTaken, text, { port, holders })
   }
 
   #watchNodes(signal: AbortSignal): Promise<void> {

@@ -50,9 +50,7 @@ test('the monitor accepts its command, and finds socket and files where the pod 
   const order = monitorOrder(argv)
   expect(order).toMatchObject({ do: 'run', profile: 'fast', notes: [] })
   if (order.do !== 'run') return
-  const script = containerOf('haproxy').command?.join(' ') ?? ''
-  expect(script).toContain(`-S ${order.settings.socket},`)
-  expect(script).toContain(`-f ${order.settings.file}`)
+  expect(containerOf('haproxy').command).toEqual(['holdfast-haproxy', order.settings.file, order.settings.socket])
   expect(order.settings.listen?.port).toBe(containerOf('haproxy-monitor').livenessProbe?.httpGet?.port)
 })
 
@@ -72,14 +70,15 @@ test('the units of systemd run the commands of the pod, and the monitor ends bef
       .find((line) => line.startsWith(`${key}=`))
       ?.slice(key.length + 1)
   const balancer = settingOf('holdfast-haproxy.service', 'ExecStart')
-  expect(balancer).toBe(`/bin/sh -c '${containerOf('haproxy').command?.at(-1)?.replaceAll('/var/run/', '/run/')}'`)
+  expect(balancer).toBe(
+    `/opt/holdfast/bin/${containerOf('haproxy').command?.join(' ').replaceAll('/var/run/', '/run/')}`,
+  )
   const [program, name, ...argv] = settingOf('holdfast-monitor.service', 'ExecStart')?.split(' ') ?? []
   expect([program, name]).toEqual(['/opt/holdfast/bin/holdfast', 'monitor'])
   const order = monitorOrder(argv)
   expect(order).toMatchObject({ do: 'run', notes: [] })
   if (order.do !== 'run') return
-  expect(balancer).toContain(`-S ${order.settings.socket},`)
-  expect(balancer).toContain(`-f ${order.settings.file}`)
+  expect(balancer).toContain(` ${order.settings.file} ${order.settings.socket}`)
   // systemd stops units in the reverse order.
   expect(settingOf('holdfast-monitor.service', 'After')?.split(' ')).toContain('holdfast-haproxy.service')
 })

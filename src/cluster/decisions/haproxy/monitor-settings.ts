@@ -83,6 +83,8 @@ export type MonitorSettings = {
 
 /** Path at which upstream's pod has the socket of HAProxy. */
 export const HAPROXY_SOCKET = '/var/run/haproxy/haproxy-master.sock'
+/** Name of the file beside the socket that exists while HAProxy is about to stop (bin/holdfast-haproxy). */
+export const STOPPING_FILE = 'stopping'
 /** Port on which HAProxy tells whether it has a backend. The template names it, and upstream's monitor has it fixed. */
 export const HEALTH_PORT = 9454
 export const HEALTH_PATH = '/haproxy_monitor'

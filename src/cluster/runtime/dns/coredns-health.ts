@@ -1,7 +1,5 @@
-/** Asks CoreDNS on this node whether it is healthy, and looks for another program on its port. */
+/** Asks CoreDNS on this node whether it is healthy. */
 import { get } from 'node:http'
-import { isBound } from '../../decisions/dns/corefile-port.ts'
-import { textIn } from '../machine.ts'
 
 /** CoreDNS answers within a few milliseconds. A process that the kernel has stopped does not answer. */
 const WITHIN = 800
@@ -22,7 +20,3 @@ export function isCorednsHealthy(port: number): Promise<boolean> {
     })
   })
 }
-
-/** Tells whether a socket of this network namespace has the port, for UDP or TCP. */
-export const isPortTaken = (port: number): boolean =>
-  ['udp', 'udp6', 'tcp', 'tcp6'].some((table) => isBound(textIn(`/proc/net/${table}`) ?? '', port))

@@ -24,13 +24,22 @@ export type HealthWatchOptions = {
   readonly timeout: number
   /** True if the end of an idle connection causes a check. */
   readonly followsEnd: boolean
+  /** Returns why HAProxy counts as not usable without being asked; `undefined` if it must be asked. */
+  readonly objection?: () => string | undefined
   readonly onAnswer: (answer: HealthAnswer) => void
   readonly url?: string
 }
 
 /** Checks HAProxy until `signal` is aborted. */
 export async function watchHealth(options: HealthWatchOptions, signal: AbortSignal): Promise<void> {
-  const { every, timeout, followsEnd, onAnswer, url = `http://127.0.0.1:${HEALTH_PORT}${HEALTH_PATH}` } = options
+  const {
+    every,
+    timeout,
+    followsEnd,
+    objection,
+    onAnswer,
+    url = `http://127.0.0.1:${HEALTH_PORT}${HEALTH_PATH}`,
+  } = options
   const agent = new Agent({ keepAlive: followsEnd, maxSockets: 1 })
   let hasEnded = () => {}
   const onEnd = () => hasEnded()
@@ -39,7 +48,9 @@ export async function watchHealth(options: HealthWatchOptions, signal: AbortSign
     const ended = new Promise<void>((resolve) => {
       hasEnded = resolve
     })
-    const answer = await askHealth(url, { agent, timeout, onEnd })
+    const against = objection?.()
+    const asked = against === undefined ? askHealth(url, { agent, timeout, onEnd }) : { isGood: false, what: against }
+    const answer = await asked
     if (signal.aborted) break
     onAnswer(answer)
     const until = new AbortController()

@@ -3,15 +3,18 @@
  * HAProxy while HAProxy is usable. At other times VIPs lead to the API server of the node itself. No failure ends the
  * process.
  */
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AGENT_LOG } from '../../../log/agent-events.ts'
 import { familyOf } from '../../../wire/address.ts'
 import { type Health, healthAfter } from '../../decisions/haproxy/health.ts'
-import type { MonitorSettings } from '../../decisions/haproxy/monitor-settings.ts'
+import { type MonitorSettings, STOPPING_FILE } from '../../decisions/haproxy/monitor-settings.ts'
 import type { TableFamily } from '../../decisions/haproxy/redirect-table.ts'
 import type { NodeEvent } from '../../decisions/known-nodes.ts'
 import { BackendDuty, type BackendDutyPorts } from './backend-duty.ts'
 import { type HealthAnswer, watchHealth } from './health-watch.ts'
+import { PortWatch } from './port-watch.ts'
 import { RedirectKeeper, type RedirectNews } from './redirect-keeper.ts'
 import { ReloadClient } from './reload-client.ts'
 
@@ -26,6 +29,7 @@ export class Monitor {
   readonly #rules: readonly RedirectKeeper[]
   readonly #reloads: ReloadClient
   readonly #backends: BackendDuty
+  readonly #ownPorts: PortWatch
   #health: Health = { isUsable: false, against: 0 }
   #isReloadTold = false
 
@@ -35,6 +39,7 @@ export class Monitor {
     this.#rules = rulesFor(settings, ports, (news) => this.#tellRules(news))
     this.#reloads = new ReloadClient(settings.socket, (problem) => this.#tellReload(problem))
     this.#backends = new BackendDuty(settings, { ...ports, reload: () => this.#reloads.reload() })
+    this.#ownPorts = new PortWatch(settings.file, (holders) => this.#tellTaken(holders))
   }
 
   take(event: NodeEvent): void {
@@ -43,7 +48,8 @@ export class Monitor {
 
   /** Runs the monitor until `signal` is aborted, and removes the rules then. */
   async run(signal: AbortSignal): Promise<void> {
-    const { profile, checkInterval } = this.#settings
+    const { profile, checkInterval, socket } = this.#settings
+    const stopping = join(dirname(socket), STOPPING_FILE)
     await this.#start()
     await Promise.all([
       watchHealth(
@@ -51,6 +57,7 @@ export class Monitor {
           every: profile.every ?? checkInterval,
           timeout: profile.timeout,
           followsEnd: profile.followsEnd,
+          objection: () => (existsSync(stopping) ? `HAProxy is about to stop (${stopping})` : undefined),
           onAnswer: (answer) => this.#heard(answer),
         },
         signal,
@@ -77,6 +84,7 @@ export class Monitor {
     this.#health = healthAfter(this.#health, isGood, this.#settings.profile.thresholds)
     const { isUsable } = this.#health
     account.isUsable = isUsable
+    this.#ownPorts.heard(isGood, this.#ports.now())
     if (isUsable === before) return
     // The rules come first, because clients wait for them.
     void this.#want(isUsable)
@@ -97,6 +105,13 @@ export class Monitor {
 
   async #end(): Promise<void> {
     await Promise.all(this.#rules.map((rules) => rules.end()))
+  }
+
+  #tellTaken(holders: string): void {
+    const { account, log } = this.#ports
+    const consequence = account.isUsable ? '' : '; VIPs lead to the API server of this node'
+    const text = `HAProxy does not answer, and another program has its port: ${holders}${consequence}`
+    log(AGENT_LOG.haproxyPortTaken, text, { holders })
   }
 
   #tellRules(news: RedirectNews): void {

@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { apiIntAfter, externalIn } from '../../../../src/cluster/decisions/dns/api-int.ts'
 import { type CorefileSources, decideCorefile } from '../../../../src/cluster/decisions/dns/corefile.ts'
 import { corefileProblems } from '../../../../src/cluster/decisions/dns/corefile-check.ts'
-import { corefilePort, isBound } from '../../../../src/cluster/decisions/dns/corefile-port.ts'
+import { corefilePort } from '../../../../src/cluster/decisions/dns/corefile-port.ts'
 import { corefileTree } from '../../../../src/cluster/decisions/dns/corefile-tree.ts'
 import { apiIntAnswers, DEFAULT_WISHES } from '../../../../src/cluster/decisions/dns/corefile-wishes.ts'
 import { vipPairs } from '../../../../src/cluster/decisions/engine/vip-pairs.ts'
@@ -206,13 +206,5 @@ describe('the port of CoreDNS', () => {
   test('is in the name of the server block, or 53', () => {
     expect(corefilePort('.:5353 {\n    errors\n}\n')).toBe(5353)
     expect(corefilePort(fileOf())).toBe(53)
-  })
-
-  test('is taken if the kernel has a socket that listens there', () => {
-    const line = (local: string, remote: string) => `   1: ${local} ${remote} 07 00000000:00000000\n`
-    expect(isBound(line('00000000:0035', '00000000:0000'), 53)).toBe(true)
-    expect(isBound(line('00000000:0036', '00000000:0000'), 53)).toBe(false)
-    // A connection from this port to a server is no listener.
-    expect(isBound(line('0100007F:0035', '0100007F:D431'), 53)).toBe(false)
   })
 })
