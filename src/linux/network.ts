@@ -92,12 +92,16 @@ class KernelNetwork implements NetworkPort {
    */
   drain(): void {
     if (this.#deliver === undefined) return
-    const { messages, lost } = this.#monitor.take()
+    const { messages, lost, stale } = this.#monitor.take()
     for (const message of messages) {
       const event = eventOf(message)
       if (event !== undefined) this.#pending.push(event)
     }
     if (lost) this.#pending.push({ kind: 'resync' })
+    else if (stale) {
+      for (const present of this.#monitor.takeUnreported(this.addresses() ?? []))
+        this.#pending.push({ kind: 'addressAdded', present })
+    }
     for (let event = this.#pending.shift(); event !== undefined; event = this.#pending.shift()) this.#deliver?.(event)
   }
 

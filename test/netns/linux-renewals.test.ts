@@ -76,6 +76,20 @@ describeNetns('reports of an address', () => {
       await remove()
     })
 
+    test('two changes of the flags before the engine reads are both reported', async () => {
+      const blocked = agent.call('block', 600)
+      renew('forever')
+      renew('60')
+      await blocked
+      const isPermanent = ({ flags = 0 }: { readonly flags?: number | undefined }) => (flags & 0x80) !== 0
+      await until(
+        'the flags of the second change',
+        () => agent.events.flatMap((event) => (event.kind === 'addressAdded' && ofVip(event) ? [event.present] : [])),
+        (reported) => reported.map(isPermanent).join() === 'true,false',
+      )
+      await remove()
+    })
+
     test('a removal by another program is reported, and so is the address that it adds', async () => {
       ip(here, `addr del ${vip}/${prefix} dev eth0`)
       renew('60')

@@ -144,6 +144,8 @@ export class RepeatFilter {
   readonly #reported = new Map<string, number | undefined>()
   readonly #dropped = new Map<string, PresentAddress>()
   #isChanged = false
+  /** True if an address whose repeats were dropped has other flags now. */
+  #mayHaveDropped = false
 
   /** Creates a filter that drops nothing yet. `attach` sets the filter of the socket. */
   constructor(attach: (program: Uint8Array) => void) {
@@ -156,16 +158,28 @@ export class RepeatFilter {
     const isRepeat = kind === 'address' && present.flags !== undefined && this.#reported.get(key) === present.flags
     if (kind === 'address') this.#reported.set(key, present.flags)
     else this.#reported.delete(key)
-    if (!isRepeat) this.#isChanged = this.#dropped.delete(key) || this.#isChanged
-    else if (!this.#dropped.has(key)) {
+    if (!isRepeat) {
+      const wasDropped = this.#dropped.delete(key)
+      this.#isChanged ||= wasDropped
+      this.#mayHaveDropped ||= wasDropped && kind === 'address'
+    } else if (!this.#dropped.has(key)) {
       this.#dropped.set(key, present)
       this.#isChanged = true
     }
   }
 
-  /** Sets the filter of the socket, if a report since the last call has changed the filter. */
-  settle(): void {
-    if (!this.#isChanged) return
+  /**
+   * Sets the filter of the socket, if a report since the last call has changed the filter. Returns true if the former
+   * filter may have dropped a change: an address got other flags, and then the former ones before this call.
+   */
+  settle(): boolean {
+    const mayHaveDropped = this.#mayHaveDropped
+    this.#mayHaveDropped = false
+    if (this.#isChanged) this.#attachProgram()
+    return mayHaveDropped
+  }
+
+  #attachProgram(): void {
     this.#isChanged = false
     try {
       this.#attach(this.#program())
@@ -187,6 +201,13 @@ export class RepeatFilter {
       if (program.length + drops.length < LONGEST) program.push(...drops)
     }
     return socketFilter(...program, ...PASS)
+  }
+
+  /** Returns the addresses whose flags differ from their last report, and notes their flags. */
+  takeUnreported(addresses: readonly PresentAddress[]): readonly PresentAddress[] {
+    const unreported = addresses.filter((present) => this.#reported.get(keyOf(present)) !== present.flags)
+    for (const present of unreported) this.#reported.set(keyOf(present), present.flags)
+    return unreported
   }
 
   /**

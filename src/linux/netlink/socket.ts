@@ -5,7 +5,7 @@
  * request and ACK. This file decides how long a caller waits for an answer, and what an overrun means. Other files
  * decide what links and addresses are used for.
  */
-import type { AddressStep } from '../../daemon/ports.ts'
+import type { AddressStep, PresentAddress } from '../../daemon/ports.ts'
 import type { KernelClock } from '../clock.ts'
 import { ERRNO } from '../failure.ts'
 import type { NativeAddon, NativeSocket } from '../native.ts'
@@ -181,8 +181,11 @@ export type MonitorSocket = {
   start(onReadable: () => void): void
   /**
    * Returns the queued netlink messages. `lost`: the kernel dropped notifications, and the queue was empty afterwards.
+   * `stale`: the last flags of an address may be missing among the messages.
    */
-  take(): { readonly messages: readonly NetlinkMessage[]; readonly lost: boolean }
+  take(): { readonly messages: readonly NetlinkMessage[]; readonly lost: boolean; readonly stale: boolean }
+  /** Returns those of the node's addresses whose flags no message has reported. */
+  takeUnreported(addresses: readonly PresentAddress[]): readonly PresentAddress[]
   /** Notes address changes of the engine, so that the kernel's reports about them are not dropped as repeats. */
   expect(steps: readonly AddressStep[]): void
   close(): void
@@ -234,11 +237,10 @@ export function openMonitorSocket(native: NativeAddon): MonitorSocket {
       if (lost) {
         overrun = false
         repeats.forget()
-      } else {
-        repeats.settle()
       }
-      return { messages, lost }
+      return { messages, lost, stale: repeats.settle() }
     },
+    takeUnreported: (addresses) => repeats.takeUnreported(addresses),
     expect: (steps) => repeats.expect(steps),
     close: () => socket.close(),
   }
