@@ -1,5 +1,5 @@
 /** Health checks in a thread of their own, as the daemon runs them: controlled by messages, and killed during work. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -8,8 +8,9 @@ import type { CheckNews } from '../../../src/healthcheck/check-message.ts'
 import { parseStat } from '../../../src/healthcheck/probes/process.ts'
 import { eventually, monotonicMs, sleep } from '../../../src/lab/wait.ts'
 import { millis } from '../../../src/wire/units.ts'
-import { checkSpec, httpSpec, tcpSpec } from '../../support/check-spec.ts'
+import { httpSpec, checkSpec as specOf, tcpSpec } from '../../support/check-spec.ts'
 import { CheckThread } from '../../support/check-thread.ts'
+import { programsOf } from '../../support/marked-processes.ts'
 
 let thread: CheckThread
 const servers: ChildProcess[] = []
@@ -34,6 +35,9 @@ async function server(): Promise<{ readonly port: number; readonly process: Chil
   return { port: Number(String(line).trim()), process: process_ }
 }
 
+/** Builds a check whose run does not time out because the machine is busy. */
+const checkSpec: typeof specOf = (probe, changes) => specOf(probe, { timeout: millis(30_000), ...changes })
+
 const RUNS = 20
 
 /** Checks of both kinds (HTTP and TCP) together, so that one death gives two measured times. */
@@ -47,7 +51,7 @@ test('a process that is killed is noticed by its FIN, not by the next poll', asy
   for (let run = 1; run <= RUNS; run++) {
     const { port, process: target } = await server()
     const checks = Object.entries(KINDS).map(([kind, probeOf]) =>
-      checkSpec(probeOf(port), { name: `${kind}-${run}`, interval: millis(60_000), timeout: millis(10_000) }),
+      checkSpec(probeOf(port), { name: `${kind}-${run}`, interval: millis(60_000) }),
     )
     thread.order({ kind: 'setChecks', checks, formerly: [] })
     const names = checks.map(({ name }) => name)
@@ -120,24 +124,20 @@ test('the thread answers a request to repeat the checks, and a stop', async () =
 })
 
 test('a thread that hangs sends no beats, and the programs that it started end with it', async () => {
-  const probe = { kind: 'exec', argv: ['/bin/sleep', '69'], environment: {}, user: undefined } as const
+  // The mark finds the program of this run only, whatever else the machine runs.
+  const mark = `hang-${process.pid}-${monotonicMs()}`
+  const probe = { kind: 'exec', argv: ['/bin/sleep', '69'], environment: { MARK: mark }, user: undefined } as const
   const checks = [checkSpec(probe, { name: 'slow', timeout: millis(60_000) })]
   thread.order({ kind: 'setChecks', checks, formerly: [] })
-  const running = () => Number(spawnSync('pgrep', ['-xf', '/bin/sleep 69'], { encoding: 'utf8' }).stdout.trim())
-  const pid = await eventually('a program', () => running() > 0 && running(), {
-    sight: running,
-    within: 20_000,
-    every: 200,
-  })
+  const programs = () => programsOf(mark)
+  const { pid } = await eventually('a program', () => programs()[0], { sight: programs, every: 100 })
   await thread.hear('a beat', ({ kind }) => kind === 'checkBeat')
   thread.order({ kind: 'hang' })
-  await sleep(1_200)
-  const words = thread.told.length
-  await sleep(4_500)
-  expect(thread.told.length, 'messages of a thread that hangs').toBe(words)
+  const quiet = () => monotonicMs() - (thread.told.at(-1)?.at ?? monotonicMs())
+  await eventually('4.5 s without a message of a thread that hangs', () => quiet() > 4_500, { sight: quiet, every: 50 })
   await thread.end()
   // The program is not left as a zombie either: its launcher has waited for the exit status.
-  await eventually('its end', () => stateOf(pid) === 'gone', { sight: () => stateOf(pid), within: 5_000 })
+  await eventually('its end', () => stateOf(pid) === 'gone', { sight: () => stateOf(pid) })
 })
 
 function stateOf(pid: number): string {
