@@ -44,12 +44,18 @@ async function startGroup({ intervalMs = 100, address = LAB_VIP, realtime = fals
   return { lab, first, second, daemons }
 }
 
-const clocked = (daemon: Holdfast) =>
-  eventually(`the clock of ${daemon.host.name} to run`, async () => (await daemon.router()).clock.armed, {
-    sight: () => daemon.lastLines(5),
-    within: 15_000,
-    every: 20,
-  })
+/** Resolves when the clock has sent a round. Before its first round it may wait for a proof that everything was read. */
+function clocked(daemon: Holdfast): Promise<unknown> {
+  let before = Number.POSITIVE_INFINITY
+  const runs = async () => {
+    const { armed, rounds } = (await daemon.router()).clock
+    if (armed && rounds > before) return true
+    before = armed ? Math.min(before, rounds) : Number.POSITIVE_INFINITY
+    return false
+  }
+  const sight = () => daemon.lastLines(5)
+  return eventually(`the clock of ${daemon.host.name} to run`, runs, { sight, within: 15_000, every: 20 })
+}
 
 const parentOf = (pid: number) => Number(/PPid:\t(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
 
