@@ -1,8 +1,9 @@
 /**
  * The end of an engine that has a bug. This file decides that first the guardian is released, so that it removes the
- * addresses. Then the error is written to standard error, without waiting for a slow reader. The event journal comes
- * last, because a disk may hang. The process is ended by the caller. A guardian that starts the engine again kills this
- * process as soon as it is released, so it is released last. If the disk hangs, the lease of the clock ends.
+ * addresses. After the release of the guardian, the error is written to standard error, without waiting for a slow
+ * reader. The event journal comes last, because a disk may hang. The process is ended by the caller. A guardian that
+ * starts the engine again kills this process as soon as it is released, so it is released last. If the disk hangs, the
+ * lease of the clock ends.
  */
 import { constants, openSync, writeSync } from 'node:fs'
 import { Socket } from 'node:net'
@@ -42,8 +43,8 @@ function tell(text: string): void {
   const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK | constants.O_NOCTTY
   let own: number
   try {
-    // Standard error is opened a second time. That does not block, and does not change the flags of the descriptor that
-    // the guardian and the shell share.
+    // Standard error is opened a second time. A second descriptor does not block, and does not change the flags of the
+    // descriptor that the guardian and the shell share.
     own = openSync(`/proc/self/fd/${STDERR}`, flags)
   } catch {
     // A socket, such as that of the systemd journal, cannot be opened a second time. A non-blocking write is tried

@@ -1,6 +1,6 @@
 /**
  * Runs the rehearsal (daemon/rehearsal.ts) when the engine already runs. One part of the rehearsal runs per turn of the
- * event loop, so real work waits for one part at most. The rehearsal uses no kernel. Its purpose is that V8 compiles
+ * event loop, so real work waits for one part at most. The rehearsal uses no kernel. With the rehearsal, V8 compiles
  * the code of a takeover in advance (scripts/loader.cjs).
  */
 

@@ -1,7 +1,7 @@
 /**
- * Messages to a service manager besides READY=1 and WATCHDOG=1, which the guardian sends (sd_notify(3)). These messages
- * are a status line about the routers, the begin and end of a reload, and the stop. This file decides the texts, and
- * that several changes become one message. This file knows nothing about how messages are sent.
+ * Messages to a service manager besides READY=1 and WATCHDOG=1, which the guardian sends (sd_notify(3)). The messages
+ * to the service manager are a status line about the routers, the begin and end of a reload, and the stop. This file
+ * decides the texts, and that several changes become one message. This file knows nothing about how messages are sent.
  */
 import type { EventListener } from '../daemon/telemetry/chronicle.ts'
 import type { RouterSummary } from '../daemon/telemetry/snapshot.ts'

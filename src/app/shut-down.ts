@@ -19,7 +19,7 @@ const LAST_MEMORY = 1_000
  * ends.
  */
 const LAST_EXIT = 1_000
-/** Milliseconds for shutDown() and the exit together. After that a thread of the addon ends the process. */
+/** Milliseconds for shutDown() and the exit together. After this time a thread of the addon ends the process. */
 const LONGEST_END = LAST_EVENTS + LAST_MEMORY + LAST_EXIT
 
 /** Ends the process with the exit status if its normal exit takes too long. Returns the status. */

@@ -64,7 +64,7 @@ export type StartOrder = {
   readonly native: NativeAddon & Credentials & Exit
   /** True if a service manager (systemd) reads the guardian's messages. */
   readonly hasManager: boolean
-  /** Event journal of this node. Its file is not open yet. */
+  /** Event journal of this node. The journal's file is not open yet. */
   readonly journal: EventJournal
 }
 
@@ -179,8 +179,8 @@ type ClaimOptions = {
 
 /**
  * Makes this daemon the only one of its network namespace. Two daemons of one node would discard each other's
- * advertisements as their own, and both would be Active. This comes before any change in the kernel: a second daemon
- * must not sweep the addresses of the first.
+ * advertisements as their own, and both would be Active. The lock is taken before any change in the kernel: a second
+ * daemon must not sweep the addresses of the first.
  */
 async function claimNode(config: Config, locate: Locate, options: ClaimOptions): Promise<Claim | Refusal> {
   const lock = takeNodeLock(options.native)
@@ -188,7 +188,7 @@ async function claimNode(config: Config, locate: Locate, options: ClaimOptions):
   const beside = vrrpBeside(options.guarded)
   if (beside.refusal !== undefined && !options.force)
     return { exitCode: EXIT.failure, lines: [`holdfast: ${beside.refusal}`] }
-  // This follows the lock: only then is a socket that does not answer stale.
+  // This line follows the lock: a socket that does not answer is stale only if this daemon has the lock.
   const blocked = await unusableSocket(config.api.socket)
   if (blocked !== undefined) return refuse([problemAt(locate, ['api', 'socket'], 'error', blocked)])
   return { lock, beside }

@@ -1,7 +1,8 @@
 /**
  * The dry run before an upgrade (docs/adr/0096): the guardian starts this program beside the running engine, and the
  * program checks whether it could take over. This file decides what is checked: configuration, addon, capabilities,
- * sockets, the guardian's formats, and the record of the running engine. It changes nothing, and takes no lock.
+ * sockets, the guardian's formats, and the record of the running engine. The rehearsal of an upgrade changes nothing,
+ * and takes no lock.
  */
 import type { ResolvedRouter } from '../config/resolve.ts'
 import { identityText, type RestartRecord, readRecord } from '../daemon/guard/restart-record.ts'

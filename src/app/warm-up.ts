@@ -1,7 +1,7 @@
 /**
  * Executes once, without a kernel, what `holdfast run` executes until a router is Backup and shortly after: it reads a
  * file, starts a daemon on simulated interfaces, and plays a failover. The code cache (docs/adr/0038) then contains
- * these functions. It runs when the package is built, and writes to a folder of its own only.
+ * these functions. The warm-up runs when the package is built, and writes only to its own folder.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

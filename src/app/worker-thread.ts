@@ -1,7 +1,8 @@
 /**
- * The worker thread of this program, and the ports that it serves. It is made before the engine, which may need its
- * checks immediately. This file decides that the thread starts before the engine if a router must wait for the first
- * result of a check. Otherwise it starts when it is needed, because the first advertisement comes first.
+ * The worker thread of this program, and the ports that it serves. The worker thread is made before the engine, which
+ * may need its checks immediately. This file decides that the thread starts before the engine if a router must wait for
+ * the first result of a check. In all other cases the worker thread starts when it is needed, because the first
+ * advertisement comes first.
  */
 
 import type { Config } from '../config/config.ts'

@@ -1,6 +1,6 @@
 /**
- * Entry file of the worker thread: connects worker/worker.ts with the kernel. It is a separate file, because a thread
- * starts with a file. This file decides nothing.
+ * Entry file of the worker thread: connects worker/worker.ts with the kernel. This entry is a separate file, because
+ * Node starts a thread from a file. This file decides nothing.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { loadNative } from '../linux/native.ts'

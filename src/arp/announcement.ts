@@ -12,7 +12,7 @@ const TAKEOVER_IPV4 = [0, 20, 100, 500, 2000, 5000].map(millis)
 const COMPETING_IPV4 = [0, 50, 200].map(millis)
 /** Times of IPv6 announcements for every reason: at most 3, at least a second apart (RFC 4861 §7.2.6, VR-GARP-07). */
 const IPV6 = [0, 1000, 2000].map(millis)
-/** One announcement without repeats, as in RFC 9568 §6.4.2. */
+/** An announcement without repeats, as in RFC 9568 §6.4.2. */
 export const ONE_ROUND: readonly Millis[] = [millis(0)]
 export const REFRESH_EVERY: Millis = millis(60_000)
 
@@ -75,7 +75,9 @@ export type DueAnnouncement = {
   readonly copy: number
   /** Time at which the announcement frame was due. */
   readonly at: Millis
-  /** True for the first frame after a takeover or a competing Active. It must not wait behind repeats. */
+  /**
+   * True for the first frame after a takeover or a competing Active. Such a first frame must not wait behind repeats.
+   */
   readonly first: boolean
 }
 
@@ -125,8 +127,8 @@ export function withPeriod(
 }
 
 /**
- * Returns the time of the next refresh, counted from the last planned time. So a late refresh does not delay the
- * following ones.
+ * Returns the time of the next refresh, counted from the last planned time. For this reason a late refresh does not
+ * delay the following refreshes.
  */
 function nextRefresh(rounds: readonly Millis[], every: Millis, now: Millis): Millis {
   const last = rounds.at(-1) ?? now

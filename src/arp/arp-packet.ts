@@ -23,8 +23,8 @@ export type ArpFields = {
 }
 
 /**
- * Returns a broadcast ARP request. Its Ethernet source is the sender's MAC, because RFC 5227 §2.1.1 and §2.3 require
- * equal addresses.
+ * Returns a broadcast ARP request. The Ethernet source of the request is the sender's MAC, because RFC 5227 §2.1.1 and
+ * §2.3 require equal addresses.
  */
 export function arpRequest({ senderMac, senderAddress, targetMac, targetAddress }: ArpFields): Uint8Array {
   return concatBytes(

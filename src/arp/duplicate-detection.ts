@@ -2,7 +2,7 @@
  * Duplicate address detection for the addresses that this node holds (docs/adr/0018). This file decides when to ask
  * whether another host has an address, and what an answer means. A host is a duplicate holder if its MAC answers twice,
  * at least 100 ms apart, and the MAC is neither ours nor allowed. A detection is a value, which exists while a router
- * is Active. So a router in Leaving asks nothing. This file knows nothing about frames (probe.ts,
+ * is Active. A router in Leaving has no detection, so it asks nothing. This file knows nothing about frames (probe.ts,
  * neighbor-solicitation.ts), states and routers. The random number is an argument.
  */
 import type { Address } from '../wire/address.ts'
@@ -16,8 +16,8 @@ const EVERY = 1000
  */
 const JITTER = 0.2
 /**
- * Milliseconds from a host's first answer to its next answer that counts. So a late answer of a host that gives the
- * address up does not count twice.
+ * Milliseconds from a host's first answer to its next answer that counts. With this time, a late answer of a host that
+ * gives the address up does not count twice.
  */
 const CONFIRM_AFTER = 100
 /**
@@ -28,8 +28,8 @@ export const HANDOVER = 500
 /**
  * Milliseconds in which a host answers. If a suspect does not answer in this time, its next answer makes it a new
  * suspect. A round begins within EVERY of the first answer. A router has at least EVERY plus this time
- * (election-time.ts, at 100 ms) to lose an election. So a router that lost two elections was asked in between, and was
- * missing for long enough.
+ * (election-time.ts, at 100 ms) to lose an election. In this time a router that lost two elections was asked between
+ * them, and was missing for long enough.
  */
 const ANSWERS_TAKE = 200
 /** Number of questions without an answer after which a duplicate holder is gone. */
@@ -42,7 +42,7 @@ const GONE_AFTER = 3
  */
 const WHO_ASKED = 2
 /**
- * Shortest time in milliseconds between two announcements against a duplicate holder. Each announcement moves the
+ * Shortest time in milliseconds between two announcements against a duplicate holder. An announcement moves the
  * clients, so two hosts must not announce alternately. RFC 5227 §2.4 has this limit for the same reason.
  */
 export const ANNOUNCE_SPACING = 10_000
@@ -67,8 +67,8 @@ export type DetectionRules = {
    */
   readonly patience: (mac: Mac, firstAt: Millis) => number
   /**
-   * Tells whether the MAC may belong to a known router whose MAC is unknown. Each question about the suspect then also
-   * asks for that router.
+   * Tells whether the MAC may belong to a known router whose MAC is unknown. In this case every question about the
+   * suspect also asks for that router.
    */
   readonly isNameless: (mac: Mac) => boolean
 }
@@ -103,7 +103,8 @@ export type Detection = {
   /** Time at which the next round of questions is due; during a round, the time at which it was due. */
   readonly roundAt: Millis
   /**
-   * Latest time of the next round of questions. Until then the round may wait for a wake-up that another timer causes.
+   * Latest time of the next round of questions. Until this time the round may wait for a wake-up that another timer
+   * causes.
    */
   readonly roundBy: Millis
   /** Number of addresses that the present round of questions has asked for; 0 if no round is in progress. */
@@ -111,7 +112,9 @@ export type Detection = {
   readonly suspects: readonly Suspect[]
 }
 
-/** Returns a detection. Its first round comes `delay` milliseconds after the time from which answers count. */
+/**
+ * Returns a detection. The first round of questions comes `delay` milliseconds after the time from which answers count.
+ */
 export function startDetection(addresses: readonly Address[], since: Millis, delay = 0): Detection {
   const roundAt = plus(since, HANDOVER + delay)
   return { addresses, since, roundAt, roundBy: roundAt, asked: 0, suspects: [] }
@@ -147,8 +150,8 @@ export function withPatience(detection: Detection, mac: Mac, patience: number): 
 }
 
 /**
- * Rounds a time up to a multiple of DETECTION_STEP. So an address is asked for at most ten times a second, however many
- * suspects there are.
+ * Rounds a time up to a multiple of DETECTION_STEP. Because of this step, an address is asked for at most ten times a
+ * second, however many suspects there are.
  */
 const onGrid = (at: Millis): Millis => millis(Math.ceil(at / DETECTION_STEP) * DETECTION_STEP)
 
@@ -156,11 +159,14 @@ const onGrid = (at: Millis): Millis => millis(Math.ceil(at / DETECTION_STEP) * D
 export const detectionPeriod = (addressesOnInterface: number): Millis =>
   millis(Math.max(EVERY, (addressesOnInterface * DETECTION_STEP) / MOST_QUESTIONS / (1 - JITTER)))
 
-/** Returns the time of the next question. It lies in the past during a round. */
+/**
+ * Returns the time of the next question. During a round, the time of the next question lies in the past.
+ */
 export const nextQuestionAt = ({ roundAt, suspects }: Detection): Millis => earliest(roundAt, suspects)
 
 /**
- * Returns the time by which the next question needs an alarm of its own. Until then it may wait for another wake-up.
+ * Returns the time by which the next question needs an alarm of its own. Until this time the question may wait for
+ * another wake-up.
  */
 export const questionNeededAt = ({ roundBy, suspects }: Detection): Millis => earliest(roundBy, suspects)
 
@@ -258,7 +264,7 @@ export function hearAnswer(
   if (!detection.addresses.includes(address) || heardAt - detection.since < HANDOVER) return nothing
   if (own.includes(mac) || allowed.includes(mac)) return nothing
   const last = detection.suspects.find((one) => one.address === address && one.mac === mac)
-  // If a link heals twice, a host gives two single answers. That host is not a duplicate.
+  // If a link heals twice, a host gives two single answers. A host with two single answers is not a duplicate.
   const known = last !== undefined && !last.confirmed && isMissing(last, heardAt) ? undefined : last
   const others = known === undefined ? detection.suspects.filter((one) => one !== last) : detection.suspects
   if (known === undefined) {

@@ -1,7 +1,7 @@
 /**
  * Builds the frame that moves IPv6 traffic to a new Active: an unsolicited Neighbor Advertisement to all nodes (RFC
- * 9568 §6.4.2, RFC 4861 §4.4 and §7.2.6). Also reads such frames. `announcement.ts` decides when it is sent. The kernel
- * answers solicitations.
+ * 9568 §6.4.2, RFC 4861 §4.4 and §7.2.6). The functions of this file also read such frames. `announcement.ts` decides
+ * when it is sent. The kernel answers solicitations.
  */
 import { type Address, address, addressBytes, addressFromBytes } from '../wire/address.ts'
 import { concatBytes } from '../wire/bytes.ts'
@@ -19,8 +19,8 @@ export type UnsolicitedNeighborAdvertisement = {
   readonly address: Address
   readonly mac: Mac
   /**
-   * Router flag R. Without it, hosts remove us from their list of default routers (RFC 4861 §7.2.5), so only hosts that
-   * are no routers may leave it out.
+   * Router flag R. Without flag R, hosts remove us from their list of default routers (RFC 4861 §7.2.5), so only hosts
+   * that are no routers may leave the flag out.
    */
   readonly router?: boolean
 }

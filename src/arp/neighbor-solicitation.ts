@@ -1,8 +1,8 @@
 /**
  * Asks which host has an IPv6 address, with a Neighbor Solicitation (RFC 4861 §4.3, §7.2.2). The question is sent to
- * the solicited-node group, which only holders of the address have joined. Its source is an address of this node, so
- * that only this node gets the answer. The answer to an unspecified source would go to all nodes and change their
- * caches (docs/adr/0007). The callers decide when to ask and what an answer means.
+ * the solicited-node group, which only holders of the address have joined. The source of the question is an address of
+ * this node, so that only this node gets the answer. The answer to an unspecified source would go to all nodes and
+ * change their caches (docs/adr/0007). The callers decide when to ask and what an answer means.
  */
 import { type Address, address, addressBytes, isMulticast } from '../wire/address.ts'
 import { concatBytes } from '../wire/bytes.ts'
@@ -26,8 +26,8 @@ export function neighborSolicitation({ target, source, mac }: NeighborSolicitati
   const message = concatBytes(
     Uint8Array.of(NEIGHBOR_SOLICITATION, 0, 0, 0, 0, 0, 0, 0),
     addressBytes(target),
-    // The source link-layer option is mandatory for a group (RFC 4861 §4.3). With it, the host that answers needs no
-    // question of its own.
+    // The source link-layer option is mandatory for a group (RFC 4861 §4.3). With this option, the host that answers
+    // needs no question for our address.
     Uint8Array.of(SOURCE_LINK_LAYER, 1),
     macBytes(mac),
   )

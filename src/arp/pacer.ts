@@ -1,9 +1,9 @@
 /**
  * Limits the announcement frames of one interface (docs/architecture.md, Announcements). First frames of a takeover are
- * sent in one batch of up to 256, then 2 000 a second. Repeats are sent at 200 a second. So 255 virtual routers that
- * move together flood neither the LAN nor their own advertisements. A pacer is a value: the caller offers frames, takes
- * those that may be sent now, and reads the time for its next call. This file knows nothing about frames, clocks and
- * routers, except the name of a router.
+ * sent in one batch of up to 256, then 2 000 a second. Repeats are sent at 200 a second. With this limit, 255 virtual
+ * routers that move together flood neither the LAN nor their own advertisements. A pacer is a value: the caller offers
+ * frames, takes those that may be sent now, and reads the time for its next call. This file knows nothing about frames,
+ * clocks and routers, except the name of a router.
  */
 import type { Address } from '../wire/address.ts'
 import { type Millis, millis, plus } from '../wire/units.ts'

@@ -19,7 +19,7 @@ export type ArpProbe = {
   readonly to?: Mac
 }
 
-/** Returns an ARP probe. Its sender address is 0, so that it changes no ARP cache. */
+/** Returns an ARP probe. The sender address of a probe is 0, so that it changes no ARP cache. */
 export function arpProbe({ address: target, mac, to = BROADCAST_MAC }: ArpProbe): Uint8Array {
   const frame = arpRequest({ senderMac: mac, senderAddress: NOBODY, targetMac: NO_MAC, targetAddress: target })
   frame.set(macBytes(to))
@@ -52,8 +52,8 @@ export function announcementIn(frame: Uint8Array): Announcement | undefined {
   if (arp !== undefined) return plausible(arp.senderAddress, arp.senderMac)
   const neighbor = readNeighborAdvertisement(frame)
   if (neighbor === undefined) return undefined
-  // A solicited answer may leave the link-layer option out (RFC 4861 §4.4). In that case the source MAC of the frame is
-  // used.
+  // A solicited answer may leave the link-layer option out (RFC 4861 §4.4). Without this option the source MAC of the
+  // frame is used.
   return plausible(neighbor.target, neighbor.linkLayer ?? macFromBytes(frame.subarray(6, 12)))
 }
 

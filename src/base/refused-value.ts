@@ -1,7 +1,7 @@
 /**
  * Returns the text of an error about a value that a person or a client gave: the path of the value, what is wrong, what
- * is accepted. It is the one form for YAML, flags and arguments, environment variables and requests of the API.
- * `given`: `undefined` = the value is missing, `null` = the key has no value. A secret must not be given.
+ * is accepted. All refused values have this form: YAML, flags and arguments, environment variables and requests of the
+ * API. `given`: `undefined` = the value is missing, `null` = the key has no value. A secret must not be given.
  */
 export function refusedValue(path: string, given: unknown, accepted: string): string {
   if (given === undefined) return `${path}: required, ${accepted}`

@@ -1,8 +1,8 @@
 /**
  * `holdfast check FILE…`: prints every problem, warning and note of YAML or keepalived configurations, one line each,
- * in reading order. It also prints the effective priorities that the health checks give. With a node (`--node`), the
- * file is checked against that node's interfaces and addresses. Returns the output instead of printing it. Warnings
- * fail with --strict only; notes never fail.
+ * in reading order. `holdfast check` also prints the effective priorities that the health checks give. With a node
+ * (`--node`), the file is checked against that node's interfaces and addresses. Returns the output instead of printing
+ * it. Warnings fail with --strict only; notes never fail.
  */
 import { readFileSync } from 'node:fs'
 import { EXIT } from '../app/exit-code.ts'
@@ -27,7 +27,10 @@ export type CheckOptions = {
   readonly stdin?: () => string
   /** True if warnings count as failures (--strict). */
   readonly strict?: boolean
-  /** Warnings about the node. They are no fault of the configuration, but would affect `holdfast run`. */
+  /**
+   * Warnings about the node. Warnings about the node are no fault of the configuration, but would affect
+   * `holdfast run`.
+   */
   readonly beside?: readonly string[]
 }
 

@@ -15,8 +15,8 @@ export type CommandResult = { readonly exitCode: number; readonly stdout: string
 export type End = (result: CommandResult | number) => void
 
 /**
- * Adds a command to the program. Every start of `holdfast run` executes this function. So the function does not import
- * the code of the command; the action of the command loads that code.
+ * Adds a command to the program. Every start of `holdfast run` executes this function. To keep the start short, the
+ * function does not import the code of the command; the action of the command loads that code.
  */
 export type Register = (program: Command, end: End) => void
 

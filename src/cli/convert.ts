@@ -17,8 +17,8 @@ export async function convertCommand(file: string, configId?: string): Promise<C
   const text = (found: readonly Problem[]) => found.map((problem) => `${formatProblem(problem)}\n`).join('')
   if ('problems' in read || 'problems' in read.parsed)
     return { exitCode: EXIT.configuration, stdout: '', stderr: text(problems) }
-  // Problems of scripts concern this node, and another node may run the configuration. So these problems go to standard
-  // error, not into the YAML.
+  // Problems of scripts concern this node, and another node may run the configuration. For this reason problems of
+  // scripts go to standard error, not into the YAML.
   const stderr = text(await scriptProblems(read.parsed.config, read.parsed.locate))
   return { exitCode: EXIT.ok, stdout: conversionText(file, read), stderr }
 }

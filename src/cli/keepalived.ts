@@ -1,7 +1,7 @@
 /**
  * `holdfast keepalived`, also under the program name `keepalived`: accepts keepalived's flags and gives its answers and
- * exit statuses. It starts the daemon as `holdfast run -f` does. This file decides what each request on the command
- * line does (docs/adr/0030). Flags are parsed in src/keepalived/flags.ts.
+ * exit statuses. The command starts the daemon as `holdfast run -f` does. This file decides what each request on the
+ * command line does (docs/adr/0030). Flags are parsed in src/keepalived/flags.ts.
  */
 import { closeSync, constants, openSync, writeSync } from 'node:fs'
 import { EXIT } from '../app/exit-code.ts'

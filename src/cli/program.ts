@@ -1,7 +1,7 @@
 /**
- * The command line: finds the command for the arguments, and turns its result into output and an exit status. Each
- * command registers itself (commands/). The code of a command is loaded when the command is called, so `run` does not
- * load the other commands.
+ * The command line: finds the command for the arguments, and turns its result into output and an exit status. The
+ * commands register themselves (commands/). The code of a command is loaded when the command is called, so `run` does
+ * not load the other commands.
  */
 import { Command, CommanderError } from 'commander'
 import { EXIT } from '../app/exit-code.ts'
@@ -101,7 +101,7 @@ function programWith(end: End): Command {
     .showHelpAfterError('(holdfast --help shows the commands)')
     .addHelpText('after', AFTER_HELP)
   for (const register of COMMANDS) register(program, end)
-  // This call comes last. The commands exist already and keep their suggestions for options.
+  // The call that handles the arguments comes last. The commands exist already and keep their suggestions for options.
   program.showSuggestionAfterError(false)
   return program
 }
@@ -128,8 +128,8 @@ async function suggestCommand(word: string): Promise<void> {
 }
 
 /**
- * Tells whether the machine caused the error: no native addon, or a failed system call. Such an error is printed in one
- * line, without a stack.
+ * Tells whether the machine caused the error: no native addon, or a failed system call. An error of the machine is
+ * printed in one line, without a stack.
  */
 function isSystemFailure(error: unknown): error is Error {
   return error instanceof Error && (('code' in error && error.code === 'ERR_NATIVE_ADDON') || 'syscall' in error)

@@ -1,6 +1,6 @@
 /**
- * `holdfast schema`: prints the JSON Schemas of the configuration, for editors, and of the answers of the API. They are
- * generated from the schemas that `run` and the API use.
+ * `holdfast schema`: prints the JSON Schemas of the configuration, for editors, and of the answers of the API. The JSON
+ * Schemas are generated from the schemas that `run` and the API use.
  */
 
 import * as z from 'zod'

@@ -1,7 +1,7 @@
 /**
  * `holdfast simulate SCENARIO`: runs this engine on simulated nodes with the user's configurations, and reports what a
- * LAN would have observed (docs/simulate.md). The command reads files and reports their problems. It contacts no other
- * host and changes nothing.
+ * LAN would have observed (docs/simulate.md). The command reads files and reports their problems. `holdfast simulate`
+ * contacts no other host and changes nothing.
  */
 
 import { readFileSync } from 'node:fs'

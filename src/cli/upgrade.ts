@@ -17,7 +17,7 @@ import { refused, unreachable } from './control-client.ts'
 /** Milliseconds for the dry run and the wait for rest: less than the idle limit of the control socket. */
 const TIMEOUT = 28_000
 const STATUS_TIMEOUT = 3_000
-/** Milliseconds until the next engine answers. It is ready after 0.2 s on a quiet machine. */
+/** Milliseconds until the next engine answers. The next engine is ready after 0.2 s on a quiet machine. */
 const LONGEST = 15_000
 const LOOK_AGAIN = 50
 

@@ -14,8 +14,8 @@ export type ApiOptions = {
 }
 
 /**
- * Keys of the section `api` that the command line sets. They replace the keys of the configuration file, or the
- * defaults.
+ * Keys of the section `api` that the command line sets. Keys of the command line replace the keys of the configuration
+ * file, or the defaults.
  */
 export type ApiOverride = Partial<Pick<Config['api'], 'listen' | 'public' | 'metricsCompat'>>
 

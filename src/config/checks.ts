@@ -19,8 +19,8 @@ export type Check =
 export const nameOf = (check: Check): string => (check.kind === 'probe' ? check.spec.name : check.name)
 
 /**
- * Returns the probes in the order of the configuration, then the combinations, each after its members. So one pass
- * computes all results.
+ * Returns the probes in the order of the configuration, then the combinations, each after its members. In this order
+ * one pass computes all results.
  */
 export function checksOf({ healthchecks }: { readonly healthchecks: readonly Check[] }): readonly Check[] {
   const probes = healthchecks.filter(({ kind }) => kind === 'probe')
@@ -29,7 +29,7 @@ export function checksOf({ healthchecks }: { readonly healthchecks: readonly Che
   let waiting = healthchecks.filter(({ kind }) => kind === 'combination')
   for (;;) {
     const ready = waiting.filter((check) => check.kind === 'combination' && check.members.every((m) => placed.has(m)))
-    // The remaining combinations contain themselves or unknown members. These mistakes are reported in
+    // The remaining combinations contain themselves or unknown members. Such mistakes of combinations are reported in
     // healthcheck-problem.ts.
     if (ready.length === 0) return sorted
     for (const check of ready) placed.add(nameOf(check))

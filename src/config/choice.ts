@@ -109,7 +109,8 @@ export function chooseSource(
   const suitable = chosen.own.filter(isSuitable)
   const [ready] = suitable.filter(({ tentative }) => tentative !== true).sort(byNearness(router))
   if (ready !== undefined) return ready.address
-  // The configuration lists this own address as a VIP. That error is reported in own-address.ts.
+  // The configuration lists this own address as a VIP. An own address that is listed as a VIP is reported in
+  // own-address.ts.
   if (suitable.length === 0 && chosen.listedOwn.some(isSuitable)) return undefined
   const kind = scope === 'link-local' ? 'link-local' : familyName(familyOfAll(router.addresses))
   const reason = suitable.length > 0 ? `its ${kind} address is still tentative` : `it has no ${kind} address of its own`

@@ -1,5 +1,5 @@
 /**
- * The schema of the whole configuration. One zod schema gives the types, the defaults, the bounds, the texts of the
+ * The schema of the whole configuration. The zod schema gives the types, the defaults, the bounds, the texts of the
  * problems, and the JSON Schema that `holdfast schema` prints. Defaults that depend on the profile are not set by the
  * schema, but in resolve.ts. This file knows nothing about YAML, positions in the text, and contradictions between
  * values (cross-check.ts).
@@ -182,7 +182,8 @@ export const syncGroupSchema = section(
 )
 
 /**
- * Schema of the section `api`. It is exported, because options of the command line replace some keys of this section.
+ * Schema of the section `api`. The schema of `api` is exported, because options of the command line replace some keys
+ * of this section.
  */
 export const apiSchema = section(
   {

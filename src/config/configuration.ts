@@ -47,8 +47,8 @@ export function configFrom({ value, locate, problems: syntax, wellFormed }: Read
   if (!wellFormed) return { problems: syntax }
 
   const parsed = configSchema.safeParse(value)
-  // If the schema refuses the configuration, its well-formed entries are still cross-checked. So one run reports all
-  // mistakes.
+  // If the schema refuses the configuration, its well-formed entries are still cross-checked. By this, one run reports
+  // all mistakes.
   const sections = parsed.success
     ? {
         routers: placed('virtualRouters', parsed.data.virtualRouters),
@@ -66,8 +66,8 @@ export function configFrom({ value, locate, problems: syntax, wellFormed }: Read
   const checks: CheckSections = {
     checks: sections.checks.map(({ entry, path }) => ({ check: entry, path })),
     tracking: [...sections.routers, ...sections.groups].map(({ entry, path }) => ({ ...entry, path })),
-    // If the configuration was read completely, its presets are expanded. Otherwise the names of all presets count as
-    // known.
+    // If the configuration was read completely, its presets are expanded. If the reading failed, the names of all
+    // presets count as known.
     names: new Set([
       ...(parsed.success ? parsed.data.healthchecks : PRESETS.flatMap(checksOfPreset)).map(nameOf),
       ...namesOf(entriesOf(value, 'healthchecks')),

@@ -72,7 +72,7 @@ type Fingerprint = { readonly kind: string; readonly rest: string }
 
 /**
  * Returns two texts for each router: its identity and its settings. Routers are resolved on a node without interfaces.
- * So the two texts contain only the configuration, with all defaults.
+ * On such a node the two texts contain only the configuration, with all defaults.
  */
 function fingerprints(config: Config): ReadonlyMap<string, Fingerprint> {
   const resolved = new Map(resolveRouters(config, { interfaces: [] }).routers.map((router) => [router.name, router]))

@@ -47,7 +47,8 @@ export type Choice = { readonly chosen: OwnInterface | undefined; readonly held:
 
 /**
  * Chooses the interface for a router. The address that chose the interface before stays as long as an interface has it.
- * So no VIP is removed while the address file is missing or unreadable, or names an address that no interface has yet.
+ * By this rule no VIP is removed while the address file is missing or unreadable, or names an address that no interface
+ * has yet.
  */
 export function chooseHolder(
   router: VirtualRouter,

@@ -1,7 +1,7 @@
 /**
- * Settings of the command line that replace keys of the configuration. They are needed if another program hands over
- * the configuration and does not know the paths of this node (docs/adr/0051). A setting of the command line always
- * replaces the key of the configuration.
+ * Settings of the command line that replace keys of the configuration. Such settings are needed if another program
+ * hands over the configuration and does not know the paths of this node (docs/adr/0051). A setting of the command line
+ * always replaces the key of the configuration.
  */
 import type { ApiOverride } from './api-options.ts'
 import { type Config, inRunDirectory } from './config.ts'

@@ -113,7 +113,7 @@ function isListedOwn(
 
 /**
  * Returns the prefix length that tells the network of a VIP; `undefined` if the VIP has no prefix length or that of a
- * single host. In that case the prefix lengths of the node's own addresses decide.
+ * single host. Without such a prefix length, the prefix lengths of the node's own addresses decide.
  */
 export function networkPrefix({ address, prefixLength }: NetworkAddress): number | undefined {
   return prefixLength === hostPrefixLength(familyOf(address)) ? undefined : prefixLength

@@ -65,8 +65,8 @@ export type Resolution = {
   readonly problems: readonly Problem[]
   /**
    * Configuration to put in force. An address owner (255) whose VIPs are the node's own addresses has
-   * `ownAddresses: node` there. That is decided only when the configuration is read: later, a VIP that the daemon
-   * installed could look like the node's own address.
+   * `ownAddresses: node` there. The value `node` is decided only when the configuration is read: later, a VIP that the
+   * daemon installed could look like the node's own address.
    */
   readonly config: Config
 }

@@ -14,7 +14,7 @@ export type ValueChange = {
   readonly name: string | null
   /** Path of the changed key in its section, such as `announce.refresh`. */
   readonly key: string
-  /** Old value of the key, and in `to` the new one. Both are `null` if they may be secrets. */
+  /** Old value of the key, and in `to` the new one. `from` and `to` are `null` if they may be secrets. */
   readonly from: string | null
   readonly to: string | null
 }

@@ -5,7 +5,7 @@
  * multiplies (VR-TRK-09). This file knows nothing about what a tracker checks, and when.
  */
 
-/** One tracker with the current result of its check, interface or file. */
+/** A tracker with the current result of its check, interface or file. */
 export type Contribution = {
   readonly weight: number
   readonly reverse?: boolean | undefined

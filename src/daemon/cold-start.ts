@@ -1,9 +1,9 @@
 /**
  * Delays preemption while the process is new. After its start, Node loads and compiles code, with pauses of 30 to 80
  * ms. A router with an interval of 10 ms that took over then would miss its own deadline, and the guardian would remove
- * its addresses. So a router with such an interval does not preempt a healthy Active until the process is warm, or
- * until LONGEST_HOLD is over (docs/adr/0057). The delay is set as the router's `preemptDelay`. A takeover from an
- * Active that is silent or sends priority 0 is not delayed.
+ * its addresses. For this reason a router with such an interval does not preempt a healthy Active until the process is
+ * warm, or until LONGEST_HOLD is over (docs/adr/0057). The delay is set as the router's `preemptDelay`. A takeover from
+ * an Active that is silent or sends priority 0 is not delayed.
  */
 import { centis, type Millis, millis } from '../wire/units.ts'
 import type { Router } from './router/router.ts'

@@ -74,7 +74,7 @@ export class Daemon {
     first.settle(clock.now())
     health.start()
     notices.prepare()
-    // If the guardian is lost, the daemon stops. Afterwards start() must not start anything.
+    // If the guardian is lost, the daemon stops. After the loss of the guardian, start() must not start anything.
     guardianWatch.start()
   }
 
@@ -213,7 +213,7 @@ export class Daemon {
   /**
    * Replaces the configuration by one that was checked against nodeView(). Routers without a difference are not
    * touched; reload.ts decides what a difference means. A stopping daemon refuses a reload. `diff` is the difference
-   * from `config` to `next`. Another thread can compute this difference, because that takes longer than the reload.
+   * from `config` to `next`. A different thread can compute this difference, because that takes longer than the reload.
    * `handOver` is set if a program handed the configuration over.
    */
   reload(next: Config, diff: ConfigDiff = diffConfig(this.#config, next), handOver?: HandOver): ReloadReport {

@@ -1,9 +1,9 @@
 /**
  * Runs the effects of one turn for all routers together. A round runs the first order of every router, the next round
- * the second order, and so on. One system call in a round sends all advertisements of a segment, and one system call
- * changes all addresses. So the orders of one router run in the order of the state machine. When many routers take
- * over, all advertisements are sent before any address is installed. This file knows nothing about the purpose of an
- * order. The router of an order receives its outcome.
+ * the second order, and so on. In a round, a single system call sends all advertisements of a segment, and one system
+ * call changes all addresses. By these rounds, the orders of one router run in the order of the state machine. When
+ * many routers take over, all advertisements are sent before any address is installed. This file knows nothing about
+ * the purpose of an order. The router of an order receives its outcome.
  */
 import type { Millis } from '../wire/units.ts'
 import type { AddressOutcome, AddressStep, Datagram, SendOutcome } from './ports.ts'
@@ -53,7 +53,7 @@ export class EffectRunner {
     return this.#orders.size === 0 && this.#afterwards.size === 0
   }
 
-  /** Adds orders of a router. They run after the earlier orders of the same router. */
+  /** Adds orders of a router. New orders run after the earlier orders of the same router. */
   add(router: object, orders: readonly Order[]): void {
     if (orders.length === 0) return
     const before = this.#orders.get(router)

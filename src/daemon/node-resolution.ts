@@ -23,7 +23,7 @@ export class NodeResolution {
   /** Addresses that the configuration names in `interface: { holding: … }`, whose interfaces routers follow. */
   #followed: readonly Address[]
   /**
-   * VIPs that a reload removed and that are still installed. Such a VIP is neither a source address nor a reason to
+   * VIPs that a reload removed and that are still installed. A removed VIP is neither a source address nor a reason to
    * choose an interface.
    */
   readonly #retired = new Set<Address>()

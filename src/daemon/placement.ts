@@ -72,8 +72,8 @@ export class Placement {
   }
 
   /**
-   * Keeps the contributions of trackers that a reload replaces. These contributions count until the new trackers have
-   * results.
+   * Keeps the contributions of trackers that a reload replaces. Replaced contributions count until the new trackers
+   * have results.
    */
   keepReplaced({ track }: ResolvedRouter, { priority }: Router): void {
     priority.keepReplaced(this.#context.trackers.replaced(priority.tracking.parts, track))
@@ -137,7 +137,8 @@ export class Placement {
   /**
    * Returns the interface and source address of each router. `interface: auto` may bring two routers with one VRID to
    * one interface. The router that already runs there stays; if none does, the first router in the configuration gets
-   * the interface. The other router gets a fault, because it would receive the packets of the first router.
+   * the interface. The router that does not get the interface has a fault, because it would receive the packets of the
+   * first router.
    */
   #placesOf(resolution: readonly ResolvedRouter[], routers: ReadonlyMap<string, Router>): readonly Placed[] {
     const places = resolution.flatMap((resolved) => {

@@ -1,9 +1,9 @@
 /**
  * Runs the code of every failover once, right after the start, so that V8 has compiled that code before a real
  * failover. The first execution of a takeover takes milliseconds, the second execution tenths of a millisecond. The
- * rehearsal uses a router of its own on documentation addresses (RFC 5737), with ports that have no effect. Its
- * Recorder writes no log, guardian and addresses are values, and its sockets use no kernel. The daemon's routers and
- * the real time are not used: the clock is a number.
+ * rehearsal uses a router of its own on documentation addresses (RFC 5737), with ports that have no effect. The
+ * Recorder of the rehearsal writes no log, guardian and addresses are values, and the sockets use no kernel. The
+ * daemon's routers and the real time are not used: the clock is a number.
  */
 import { gratuitousArp } from '../arp/gratuitous-arp.ts'
 import type { Event } from '../vrrp/event.ts'

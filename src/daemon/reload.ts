@@ -120,8 +120,8 @@ export type Reloading = {
 }
 
 /**
- * Posts the events of a reload. Their effects run at the end of the turn. Returns the addresses that routers lose; the
- * caller removes them in this turn.
+ * Posts the events of a reload. The effects of these events run at the end of the turn. Returns the addresses that
+ * routers lose; the caller removes them in this turn.
  */
 export function applyReload(
   plan: ReloadPlan,

@@ -41,8 +41,8 @@ export type TurnContext = {
 }
 
 /**
- * Parts of the engine that a turn uses. They are created after the turn loop, because most of them end turns, and are
- * read during a turn.
+ * Parts of the engine that a turn uses. The parts are created after the turn loop, because most of them end turns, and
+ * are read during a turn.
  */
 export type TurnParts = {
   readonly runner: EffectRunner
@@ -80,14 +80,15 @@ export class TurnLoop implements Turns {
 
   begin(cause: TurnCause, now = this.#context.clock.now()): Millis {
     this.#counts[cause]++
-    // A turn that starts here may never end, if a health check changes nothing. So the alarm handles an absence.
+    // A turn that starts here may never end, if a health check changes nothing. For this reason the alarm handles an
+    // absence.
     if (this.#parts.absence.notice(now)) this.#alarm.sooner(now)
     return now
   }
 
   /**
-   * Runs the effects of the turn, then the work that waits for these effects. Then gives clocks to the routers at rest,
-   * and sets the alarm.
+   * Runs the effects of the turn, then the work that waits for these effects. After that work, the function gives
+   * clocks to the routers at rest, and sets the alarm.
    */
   end(now: Millis): void {
     const { admission, clocks, notices, registry, runner, segments, watches } = this.#parts

@@ -25,8 +25,8 @@ export type Turns = {
    */
   endUnchanged(now: Millis): void
   /**
-   * Handles the deadlines of Backups whose Active has not repeated its advertisement in time. This is a turn of its own,
-   * so the caller must not end it.
+   * Handles the deadlines of Backups whose Active has not repeated its advertisement in time. The handling of these
+   * deadlines is a separate turn, so the caller must not end it.
    */
   serveOverdue(): void
   /** True if orders of routers (packets, address changes) wait for the end of the turn. */

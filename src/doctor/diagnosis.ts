@@ -22,8 +22,8 @@ export function diagnose(measured: Measured): readonly Finding[] {
 }
 
 /**
- * Returns findings for routers without an interface. Such a router is in fault, so no other fact about it can be
- * tested.
+ * Returns findings for routers without an interface. A router without an interface is in fault, so no other fact about
+ * it can be tested.
  */
 function homeless({ lans, routers }: Measured): readonly Finding[] {
   return routers
@@ -39,8 +39,8 @@ function homeless({ lans, routers }: Measured): readonly Finding[] {
 }
 
 /**
- * Returns findings for routers that cannot follow their address. Such a router runs on its last interface, which its
- * address file does not name.
+ * Returns findings for routers that cannot follow their address. A router that cannot follow its address runs on its
+ * last interface, which its address file does not name.
  */
 function astray({ lans, routers }: Measured): readonly Finding[] {
   return routers.flatMap(({ cannotFollow, interface: on, name }) =>

@@ -2,8 +2,8 @@
  * The smallest safe advertisement interval of a machine, from the lateness of its timers. This file decides the rule,
  * which docs/doctor.md derives, and the statistics of samples. PURE. A Backup waits for Active_Down_Interval = 3 x
  * Advertisement_Interval + Skew_Time (RFC 9568 §6.1). Advertisements are on a grid (VR-TM-09). If one advertisement is
- * lost, the next one arrives after two intervals plus its own lateness. So the Active keeps the VIP while that lateness
- * is below interval + Skew_Time. Skew_Time is nearly 0 for priority 254, so the rule leaves Skew_Time out.
+ * lost, the next one arrives after two intervals plus its own lateness. In this case the Active keeps the VIP while the
+ * lateness is below interval + Skew_Time. Skew_Time is nearly 0 for priority 254, so the rule leaves Skew_Time out.
  */
 import { type Centis, centis, centisToMillis } from '../wire/units.ts'
 

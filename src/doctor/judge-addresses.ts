@@ -1,7 +1,8 @@
 /**
  * Judges which hosts answer for virtual addresses, and which other hosts have an address of this node. This file
- * decides when an answer is normal, and which host a MAC belongs to. Such a host is a router that was heard, a peer that
- * answered for its own address, or a virtual router. PURE. This file knows nothing about ARP and Neighbor Discovery.
+ * decides when an answer is normal, and which host a MAC belongs to. The owner of a MAC is a router that was heard, a
+ * peer that answered for its own address, or a virtual router. PURE. This file knows nothing about ARP and Neighbor
+ * Discovery.
  */
 import { type Address, familyOf } from '../wire/address.ts'
 import { type Mac, virtualRouterMac } from '../wire/mac.ts'

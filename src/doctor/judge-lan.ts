@@ -85,8 +85,8 @@ function ipv6({ interface: about, own, settings }: LanState, routers: readonly P
 }
 
 /**
- * Judges strict reverse path filtering. It is harmless if the route back uses the same interface. Otherwise the kernel
- * drops every packet silently.
+ * Judges strict reverse path filtering. Strict filtering is harmless if the route back uses the same interface. If the
+ * route back uses another interface, the kernel drops every packet silently.
  */
 function reversePath(lan: LanState, routers: readonly PlannedRouter[]): readonly Finding[] {
   const { interface: about, routes, settings } = lan

@@ -165,8 +165,8 @@ const times = (share: number): string =>
   `${Number.isFinite(share) ? share.toFixed(share < 10 ? 1 : 0) : 'far more than 100'} x`
 
 /**
- * Judges whether timers are too late for the 3 ms that keep equal routers apart. If so, two equal routers may become
- * Active together.
+ * Judges whether timers are too late for the 3 ms that keep equal routers apart. With such late timers, two equal
+ * routers may become Active together.
  */
 function staggerOf(routers: readonly PlannedRouter[], { ordinary, realtime }: Timers): readonly Finding[] {
   if (!routers.some(({ peers }) => peers.length > 1)) return []

@@ -1,6 +1,7 @@
 /**
- * Reads /proc/net/route: by which interface would this node send to an IPv4 address? Only the main table is used. So
- * the answer explains strict reverse path filtering (RFC 3704 §2.2), but the kernel may decide otherwise. PURE.
+ * Reads /proc/net/route: by which interface would this node send to an IPv4 address? Only the main table is used. For
+ * this reason the answer explains strict reverse path filtering (RFC 3704 §2.2), but the kernel may decide otherwise.
+ * PURE.
  */
 import { type Address, addressBytes } from '../wire/address.ts'
 

@@ -1,8 +1,8 @@
 /**
- * Finds the event that caused a new event of the journal, among the events just before. So the code that records an
- * event need not know the cause. This file decides which kinds of events can cause which other kinds, and how long
- * before. Only events of this node are searched. If another node's packet is the cause, the reason for that packet is
- * in the journal of the other node.
+ * Finds the event that caused a new event of the journal, among the events just before. Because of this search, the
+ * code that records an event need not know the cause. This file decides which kinds of events can cause which other
+ * kinds, and how long before. Only events of this node are searched. If another node's packet is the cause, the reason
+ * for that packet is in the journal of the other node.
  */
 import type { Fact, JournalEvent } from './event.ts'
 
@@ -76,7 +76,7 @@ function causeOfTransition({
 }: Extract<Fact, { kind: 'transition' }>): Test | undefined {
   const heard: Test = (event) =>
     event.kind === 'peerHeard' &&
-    // This event reports another Active while we are Active, so it is not the cause of becoming Active.
+    // An event about another Active while we are Active is not the cause of becoming Active.
     (event.news !== 'rival' || to !== 'Active') &&
     // An advertisement to one member decides for its whole sync group.
     (event.router === router || group !== undefined) &&

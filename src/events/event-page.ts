@@ -1,6 +1,6 @@
 /**
- * Schemas of events outside of the daemon: a page of /v1/events and the body of a webhook. Both schemas are published
- * as JSON Schema.
+ * Schemas of events outside of the daemon: a page of /v1/events and the body of a webhook. The schemas of page and
+ * webhook are published as JSON Schema.
  */
 import * as z from 'zod'
 import { eventSchema, readEvent } from './event.ts'
@@ -31,8 +31,8 @@ export function readEventPage(value: unknown): EventPage | undefined {
 }
 
 /**
- * Body of a webhook: one event. Its schema is published (`holdfast schema webhook`). Later versions of holdfast only
- * add fields to version 1.
+ * Body of a webhook: one event. The schema of this body is published (`holdfast schema webhook`). Later versions of
+ * holdfast only add fields to version 1.
  */
 export const webhookBodySchema = z.object({
   version: z.literal(1),

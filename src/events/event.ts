@@ -1,6 +1,6 @@
 /**
- * Defines the event journal of a node. One zod schema gives the types, the lines of the journal file, the answers of
- * /v1/events and their published JSON Schema. This file decides which events exist and which fields they have.
+ * Defines the event journal of a node. A single zod schema gives the types, the lines of the journal file, the answers
+ * of /v1/events and their published JSON Schema. This file decides which events exist and which fields they have.
  * `because` is the number of the event that caused this one, so that a reader can follow the causes back.
  */
 import * as z from 'zod'
@@ -145,7 +145,7 @@ const engineLate = event('engineLate', {
   suppressed,
 })
 
-/** A Backup missed advertisements of the Active that it follows. It takes over if this continues. */
+/** A Backup missed advertisements of the Active that it follows. The Backup takes over if this continues. */
 const advertisementsMissed = event('advertisementsMissed', {
   router,
   peer: address,

@@ -1,8 +1,8 @@
 /**
- * The event journal on the disk: one JSON object a line, only appended. So a crash loses at most the line that was
- * being written. There are two files; the name of the older file ends with `.1`. The engine does not wait for the disk.
- * If the disk is full or read-only, the file lacks events, which are counted and reported. This file knows nothing
- * about the meaning of an event.
+ * The event journal on the disk: one JSON object a line, only appended. Because the file is only appended, a crash
+ * loses at most the line that was being written. The journal has two files; the name of the older file ends with `.1`.
+ * The engine does not wait for the disk. If the disk is full or read-only, the file lacks events, which are counted and
+ * reported. This file knows nothing about the meaning of an event.
  */
 
 import { constants, writeSync } from 'node:fs'

@@ -40,7 +40,7 @@ export const earlierLife = event('earlierLife', {
 export const stopOrdered = event('stopOrdered', { trigger: z.string() })
 export const stopped = event('stopped', {})
 
-/** Crash of the engine by a bug. Its guardian has removed the addresses by then. */
+/** Crash of the engine by a bug. The guardian of the engine has removed the addresses before this event. */
 export const crashed = event('crashed', {
   error: z.string().describe('First line of the uncaught exception'),
   code: z.string().optional().describe('Code of the exception, such as EMFILE'),

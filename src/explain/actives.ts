@@ -31,8 +31,8 @@ export function severalOf(timeline: Timeline, entry: Heard): readonly Incident[]
 }
 
 /**
- * Tells whether the change of the Active that this node received belongs to two Actives at the same time. Such a change
- * is not a move of the VIP.
+ * Tells whether the change of the Active that this node received belongs to two Actives at the same time. A change
+ * between two Actives is not a move of the VIP.
  */
 export function isOfSeveral({ event, node, at }: Entry<EventOf<'peerHeard'>>, withinMs: number): boolean {
   const both = [event.peer, event.previous?.peer]

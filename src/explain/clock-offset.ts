@@ -1,8 +1,8 @@
 /**
  * Estimates the offset between the wall clocks of two nodes, from VRRP packets that one node recorded as sent and the
- * other as received. Such packets are a first advertisement, priority 0, or a change of priority. A packet is received
- * a few milliseconds after it was sent, so each pair of records bounds the offset from one side. This file decides
- * which events make a pair, and the offset without pairs. PURE.
+ * other as received. Suitable packets are a first advertisement, priority 0, or a change of priority. A packet is
+ * received a few milliseconds after it was sent, so each pair of records bounds the offset from one side. This file
+ * decides which events make a pair, and the offset without pairs. PURE.
  */
 import type { JournalEvent } from '../events/event.ts'
 import type { Dated } from './dating.ts'

@@ -46,7 +46,7 @@ function bootsOf(events: readonly JournalEvent[]): readonly (readonly JournalEve
   return boots
 }
 
-/** Both clocks of a node, read one right after the other. `at` is the wall clock (ISO 8601). */
+/** The two clocks of a node, read one right after the other. `at` is the wall clock (ISO 8601). */
 export type Reading = { readonly at: string; readonly monotonicMs: number }
 
 export type ClockStep = { readonly at: string; readonly byMs: number }

@@ -36,8 +36,8 @@ export type Diagnosis = {
 }
 
 /**
- * Tolerance for different clocks and busy machines, in milliseconds. It is added to times that follow from the
- * interval.
+ * Tolerance for different clocks and busy machines, in milliseconds. The tolerance is added to times that follow from
+ * the interval.
  */
 const SLACK_MS = 1_500
 const UNSURE_MS = 100
@@ -160,8 +160,8 @@ function ofPeer(timeline: Timeline, before: Node, takeover: Takeover, from: From
   if (crash !== undefined) return from('engineDied', crash)
   if (died === true) return from(death)
   const was = stateAt(before, subject, takeover.at)
-  // The engine of the previous holder does not answer now, and has recorded nothing after the takeover. So its guardian
-  // released the VIP.
+  // The engine of the previous holder does not answer now, and has recorded nothing after the takeover. From this
+  // follows that the guardian of the previous holder released the VIP.
   if (before.stuck && was === 'Active' && (before.entries.at(-1)?.at ?? 0) < takeover.at) return from('engineAway')
   if (was === 'Active' && died === false && takeover.event.reason === 'activeSilent') {
     const missed = missedOf(timeline, before, takeover.at)
@@ -169,7 +169,7 @@ function ofPeer(timeline: Timeline, before: Node, takeover: Takeover, from: From
   }
   // The previous holder recorded no release, so another host sent priority 0 in the name of that node.
   if (was === 'Active' && died === false && takeover.event.reason === 'activeReleased') return from('forged')
-  // It is unknown whether the daemon of the previous holder ran at that time.
+  // Without a journal it is unknown whether the daemon of the previous holder ran at that time.
   return from(takeover.event.reason === 'activeSilent' ? 'silent' : 'released')
 }
 

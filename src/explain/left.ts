@@ -1,7 +1,7 @@
 /**
  * Finds moves of a VIP to a node whose journal is not available. Either a router of this node stops being Active, or a
- * Backup receives a new Active. If this node's own journal has a cause, that cause counts. Otherwise the incident says
- * that the cause is unknown. PURE.
+ * Backup receives a new Active. If this node's own journal has a cause, that cause counts. Without a cause in the
+ * journal, the incident says that the cause is unknown. PURE.
  */
 import type { EventOf } from '../events/event.ts'
 import { isOfSeveral } from './actives.ts'
@@ -26,8 +26,8 @@ type Heard = Entry<EventOf<'peerHeard'>>
 export function leftOf(timeline: Timeline, lost: Takeover): readonly Incident[] {
   const { event, node } = lost
   const next = event.to === 'Leaving' ? nextOf(lost) : undefined
-  // The router found no successor and became Active again. That transition is reported as an incident, not the state
-  // Leaving.
+  // The router found no successor and became Active again. The transition back to Active is reported as an incident,
+  // not the state Leaving.
   if (next?.event.to === 'Active') return []
   const chain = [...(next === undefined ? [] : chainOf(next)), ...chainOf(lost)]
   const heard = chain.find((entry): entry is Heard => isKind(entry, 'peerHeard'))
@@ -51,7 +51,7 @@ export function seenOf(timeline: Timeline, seen: Heard): readonly Incident[] {
     (entry): entry is Takeover => isKind(entry, 'transition') && entry.event.router === router && entry.at <= at,
   )
   if (own === undefined) return []
-  // Both Actives have a journal here, so the move of the VIP is reported from these journals.
+  // The two Actives have a journal here, so the move of the VIP is reported from these journals.
   if (nodeAt(timeline, peer) !== undefined && nodeAt(timeline, previous.peer) !== undefined) return []
   const heardWithin = toleranceOf(own.event)
   if (isOfSeveral(seen, heardWithin)) return []

@@ -67,7 +67,10 @@ export function readyAfter({ at, event, node }: Entry): number | undefined {
   return over === undefined ? undefined : over.at - at
 }
 
-/** Tells whether the address arrived within the usual time. In that case the user need not do anything. */
+/**
+ * Tells whether the address arrived within the usual time. If the address arrived in time, the user need not do
+ * anything.
+ */
 export function cameSoon(missing: Entry | undefined): boolean {
   const after = missing === undefined ? undefined : readyAfter(missing)
   return after !== undefined && after <= USUAL_WAIT

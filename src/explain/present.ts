@@ -1,6 +1,6 @@
 /**
- * Finds problems that exist when the journals end, however long ago they began. Such a problem is an engine that does
- * not run or answer, two Actives, another host with a VIP, a fault, a failed check or a refused reload. This file
+ * Finds problems that exist when the journals end, however long ago they began. A present problem is an engine that
+ * does not run or answer, two Actives, another host with a VIP, a fault, a failed check or a refused reload. This file
  * decides which events begin and end each problem. PURE.
  */
 import { probeReasonText } from '../events/check-reason-text.ts'

@@ -1,6 +1,6 @@
 /**
- * Prints the report of `holdfast explain` as text. This file decides the layout. Each step is one line with its time
- * after the first step; the phases and the advice follow. PURE.
+ * Prints the report of `holdfast explain` as text. This file decides the layout. Every step of a story is one line with
+ * its time after the first step; the phases and the advice follow. PURE.
  */
 
 import { plural, time } from './event-text.ts'

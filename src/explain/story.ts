@@ -66,7 +66,7 @@ export type StoryIncident = {
   readonly prevention: string | null
 }
 
-/** Returns the story of several journals. The first journal is that of the reference node. */
+/** Returns the story of several journals. The first journal of the list is that of the reference node. */
 export function storyOf(journals: readonly NodeJournal[], { listed, problems, router, since }: StoryOptions): Story {
   const timeline = timelineOf(journals, listed)
   const [reference] = timeline.nodes
@@ -195,8 +195,8 @@ function belongs(incident: Incident, { incident: first, routers, until }: Group)
 }
 
 /**
- * Returns the advice for an incident; `null` if no advice applies. Two Actives of one group get the advice for a split
- * brain.
+ * Returns the advice for an incident; `null` if no advice applies. An incident with two Actives of one group gets the
+ * advice for a split brain.
  */
 function preventionOf(timeline: Timeline, { about, cause, move }: Incident): string | null {
   // A reload that moved no VIP needs no advice.

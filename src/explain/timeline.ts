@@ -48,7 +48,7 @@ export type Node = {
 export type Subject = string
 
 export type Timeline = {
-  /** All nodes with a journal. The first one is the reference node. */
+  /** All nodes with a journal. The first node of the list is the reference node. */
   readonly nodes: readonly Node[]
   /** Events of all nodes, ordered by time. */
   readonly entries: readonly Entry[]
@@ -104,8 +104,8 @@ function aliasesOf(nodes: readonly Node[]): ReadonlyMap<string, string> {
 }
 
 /**
- * If a packet seems to be received before it was sent, sets the time of the reception to the time of sending. Such an
- * error is within the accuracy of the clock offsets.
+ * If a packet seems to be received before it was sent, sets the time of the reception to the time of sending. An error
+ * of this kind is within the accuracy of the clock offsets.
  */
 function hearAfterSaying(nodes: readonly Node[], heard: Entry): void {
   if (heard.event.kind !== 'peerHeard') return

@@ -89,7 +89,10 @@ function complaint(error: unknown): string {
 
 type Watched = { readonly stop: () => void }
 
-/** Implements the daemon's AddressFilePort. Its reads use the thread pool, and do not keep the process alive. */
+/**
+ * Implements the daemon's AddressFilePort. The reads of an address file use the thread pool, and do not keep the
+ * process alive.
+ */
 export class WatchedAddressFiles {
   readonly #watched = new Map<string, Watched>()
   /** Contents of the address files that the next configuration names, read before that configuration is in force. */

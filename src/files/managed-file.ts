@@ -112,7 +112,7 @@ export class ManagedFile {
       if (this.#problem !== null) this.#options.onStored()
       this.#problem = null
     }
-    // This line runs in the same turn as the last check, so a later call starts a new write.
+    // The next line runs in the same turn as the last check, so a later call starts a new write.
     this.#writing = undefined
   }
 

@@ -42,7 +42,8 @@ export async function listenPrivately(server: Server, path: string, onUnsafe: (w
 
 /**
  * Tests whether the process can listen on the path, and removes a stale socket first. Returns the reason if that is
- * impossible, otherwise `undefined`. Another daemon on the path is not an error here; listenPrivately() reports it.
+ * impossible, otherwise `undefined`. A daemon that already uses the path is not an error here; listenPrivately()
+ * reports it.
  */
 export async function unusableSocket(path: string): Promise<string | undefined> {
   if (await isAnswered(path)) return undefined

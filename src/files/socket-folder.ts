@@ -1,7 +1,7 @@
 /**
  * Tests whether the folder of the control socket is safe. A user who may rename files in that folder, or in a folder
- * above it, can replace the socket and answer its clients. Such a user gets no power over the daemon. This file decides
- * which folder is unsafe, and the text. Other files decide the consequence.
+ * above it, can replace the socket and answer its clients. A user who can rename files gets no power over the daemon.
+ * This file decides which folder is unsafe, and the text. Other files decide the consequence.
  */
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'

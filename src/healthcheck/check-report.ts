@@ -24,7 +24,9 @@ export type CheckReport = {
     | undefined
   /** Integer in the watched file, if the check is a file of weights (VR-TRK-09); otherwise `undefined`. */
   readonly weight: number | undefined
-  /** True if the kernel reports changes as events. Otherwise only the next run of the check notices a change. */
+  /**
+   * True if the kernel reports changes as events. Without such events, only the next run of the check notices a change.
+   */
   readonly watched: boolean
   readonly runs: number
   /** Number of runs of the check in this thread by reason. Reasons that did not occur are missing. */

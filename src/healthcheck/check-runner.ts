@@ -25,8 +25,8 @@ import { beginRun, endRun, isDue, promptRun, type Schedule, startSchedule } from
 export type RunnerOptions = {
   readonly former: Former | undefined
   /**
-   * True if the last result came from another target (a reload changed the target). That result counts until the first
-   * run for the new target, which then decides alone.
+   * True if the last result came from another target (a reload changed the target). A result of another target counts
+   * until the first run for the new target, which decides alone.
    */
   readonly formerTarget?: boolean
   readonly onChange: (report: CheckReport) => void
@@ -146,7 +146,7 @@ export class CheckRunner {
     const wanted = [healthDeadline(this.#health), this.#schedule.running ? undefined : this.#schedule.dueAt]
     const nearest = Math.min(...wanted.filter((at) => at !== undefined))
     if (nearest === Number.POSITIVE_INFINITY) return
-    // Node's timers may fire a little early. In that case #tick sets the timer again.
+    // Node's timers may fire a little early. After an early timer #tick sets the timer again.
     this.#timer = setTimeout(() => this.#tick(), Math.max(0, Math.ceil(nearest - now)))
   }
 
@@ -182,8 +182,8 @@ export class CheckRunner {
     if (outcome !== 'unknown') this.#inherited = false
     const weighsElse = outcome === 'ok' && value !== this.#weight
     if (weighsElse) this.#weight = value
-    // The first result of this worker is always reported, even if it confirms the last result. Until then the engine
-    // only has the result of the former worker, which this worker repeats.
+    // The first result of this worker is always reported, even if it confirms the last result. Until this first result
+    // the engine only has the result of the former worker, which this worker repeats.
     this.#settle(health, weighsElse || this.#runs === 1)
     this.#source?.afterRun(result)
     // After its timeout a run has a result, but may still continue, for example if its program does not end.
@@ -201,7 +201,7 @@ export class CheckRunner {
     const now = monotonicNow()
     const changing = isChanging(this.#health)
     this.#schedule = endRun(this.#schedule, this.spec.cadence, changing, now, this.#options.random())
-    // Another run was requested during this run of the check, so the next run begins immediately.
+    // A run was requested during this run of the check, so the next run begins immediately.
     if (this.#asking.size > 0) this.#schedule = { ...this.#schedule, dueAt: now }
     this.#tick()
     if (this.#last !== undefined) this.#options.onRun?.(this.#last.latency)

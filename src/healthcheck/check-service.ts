@@ -1,8 +1,8 @@
 /**
  * Runs the monitor of the health checks in the worker thread, and converts its calls to messages. This file decides
- * that every change is reported immediately, and all checks are reported regularly. So a missing report means that the
- * thread does not run. The regular report follows a run of a check, because waking a thread costs more than the report
- * (docs/adr/0040). `check-service.ts` does not know threads and ports.
+ * that every change is reported immediately, and all checks are reported regularly. Because of the regular reports, a
+ * missing report means that the thread does not run. The regular report follows a run of a check, because waking a
+ * thread costs more than the report (docs/adr/0040). `check-service.ts` does not know threads and ports.
  */
 import type { Millis } from '../wire/units.ts'
 import type { CheckNews, CheckOrder } from './check-message.ts'
@@ -22,7 +22,10 @@ export const BEAT = 5_000
 const BEATS_WHILE_IT_STANDS = 3
 const SPARE = 3_000
 const LATEST = 1.1
-/** Share of the interval after which a run triggers the regular report. That saves a wake-up shortly afterwards. */
+/**
+ * Share of the interval after which a run triggers the regular report. Such an early report saves a wake-up shortly
+ * afterwards.
+ */
 const EARLY = 0.85
 
 export class CheckService {

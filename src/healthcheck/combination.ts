@@ -8,8 +8,8 @@ import type { CheckResult, CountsAs } from './health.ts'
 export type Known = { readonly result: CheckResult; readonly countsAs: CountsAs }
 
 /**
- * Combines the results of several checks. One check that is down decides `all`, one check that is up decides `any`.
- * Otherwise the combined result is undecided or unknown.
+ * Combines the results of several checks. One check that is down decides `all`, one check that is up decides `any`. If
+ * no member decides, the combined result is undecided or unknown.
  */
 export function combined(mode: 'all' | 'any', members: readonly Known[]): Known {
   const decisive = mode === 'all' ? 'down' : 'up'

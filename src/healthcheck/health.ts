@@ -1,7 +1,7 @@
 /**
  * The health of one check, computed from its runs: rise and fall, the first result, and the time after which the result
- * is unknown (VR-TRK-04, VR-TRK-05). All rules for the result of a check are in health.ts. It does not know what is
- * probed, or how a result counts for a router. The time is an argument.
+ * is unknown (VR-TRK-04, VR-TRK-05). All rules for the result of a check are in health.ts. This file does not know what
+ * is probed, or how a result counts for a router. The time is an argument.
  */
 import { type Millis, plus } from '../wire/units.ts'
 import type { HealthRule } from './check.ts'
@@ -46,8 +46,8 @@ export function resumeHealth(result: 'up' | 'down', since: Millis, rule: HealthR
 
 /**
  * Returns the health after one run of the check. If the current result is in `doubted`, one run with the opposite
- * outcome replaces that result, regardless of `rise` and `fall`. So a Backup can repeat its checks once before it takes
- * over (docs/architecture.md, Protocol decisions).
+ * outcome replaces that result, regardless of `rise` and `fall`. By this rule a Backup can repeat its checks once
+ * before it takes over (docs/architecture.md, Protocol decisions).
  */
 export function stepHealth(
   health: Health,
@@ -57,8 +57,8 @@ export function stepHealth(
   doubted: readonly CountsAs[] = [],
 ): HealthStep {
   if (outcome === 'unknown') {
-    // A run without a usable outcome changes nothing while an earlier result of the check is valid. But a router that
-    // waits for the first result must not wait forever.
+    // A run without a usable outcome changes nothing while an earlier result of the check is valid. A router that waits
+    // for the first result, however, must not wait forever.
     return health.result === 'undecided' ? becomeUnknown(health, rule, now) : [health, undefined]
   }
   const says = outcome === 'ok' ? 'up' : 'down'

@@ -20,8 +20,8 @@ export function startHeld(now: Millis): HeldHealth {
 
 /**
  * Records a report about a check. A restarted worker without a result yet neither clears the last result nor extends
- * its validity. Otherwise workers that die one after the other would keep an old result valid forever. The first result
- * of the new worker counts.
+ * its validity. With an extension, workers that die one after the other would keep an old result valid forever. The
+ * first result of the new worker counts.
  */
 export function hearReport(held: HeldHealth, report: CheckReport, now: Millis): HeldHealth {
   const saysNothing = report.result === 'undecided' || report.runs === 0

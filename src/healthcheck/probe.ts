@@ -56,7 +56,7 @@ export function monotonicNow(): Millis {
   return millis(seconds * 1000 + nanos / 1e6)
 }
 
-/** Returns a run that leaves no process or socket behind. Such a run has ended when its result is known. */
+/** Returns a run that leaves no process or socket behind. A run of this kind has ended when its result is known. */
 export function asRun(result: Promise<ProbeResult>): ProbeRun {
   return { result, ended: result.then(() => undefined) }
 }

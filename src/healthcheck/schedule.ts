@@ -35,8 +35,8 @@ export type Schedule = {
 const LOOKS = 3
 
 /**
- * Returns the schedule at the start of a check. The first run is due immediately, because a router may wait for the
- * result (VR-TRK-05).
+ * Returns the schedule at the start of a check. The first run of a check is due immediately, because a router may wait
+ * for the result (VR-TRK-05).
  */
 export function startSchedule(now: Millis): Schedule {
   return { slot: now, dueAt: now, running: false, promptedAt: undefined, again: false, looks: 0, skipped: 0 }

@@ -1,7 +1,7 @@
 /**
- * Serves status and commands over the unix socket, in the engine's own thread. So the socket answers even if all other
- * threads hang. This file decides that a client without permission gets status 403 and no answer. What a command does
- * is decided elsewhere.
+ * Serves status and commands over the unix socket, in the engine's own thread. For this reason the socket answers even
+ * if all other threads hang. This file decides that a client without permission gets status 403 and no answer. What a
+ * command does is decided elsewhere.
  */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'

@@ -72,12 +72,12 @@ function lastHeard({ headers }: Asked): Record<string, string> {
 /** Opens a stream of events. Without a number the stream contains only new events. */
 async function stream({ events, listen }: EventSource, { after }: EventQuestion, most: number): Promise<EventStream> {
   const read = (from: number) => events({ after: from, limit: most })
-  // The first page is requested before the stream begins. An engine that does not answer then gives status 503, which a
-  // stream could not give.
+  // The first page of events is requested before the stream begins. An engine that does not answer then gives status
+  // 503, which a stream could not give.
   const first = await read(after ?? Number.MAX_SAFE_INTEGER)
   const latest = first.latest ?? 0
-  // A number greater than that of the last event comes from before the journal was lost. In that case all events are
-  // new to the client.
+  // A number greater than that of the last event comes from before the journal was lost. After the loss of the journal,
+  // all events are new to the client.
   const sent = after === undefined ? latest : after > latest ? 0 : after
   return {
     listen: (client) => {

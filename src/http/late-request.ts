@@ -12,7 +12,7 @@ const hasNoBody = ({ method }: IncomingMessage): boolean => method === 'GET' || 
 
 /**
  * Sets the time limits of requests in milliseconds. The first request of a connection must be complete `within` its
- * start. Each further request has `idle` more, counted from the last answer.
+ * start. A further request must be complete within `idle`, counted from the last answer.
  */
 export function endLateRequests(server: Server, within: number, idle: number): void {
   const alarms = new WeakMap<Socket, NodeJS.Timeout>()

@@ -28,12 +28,12 @@ const LISTEN_AGAIN = 1_000
 /** Number of events per page. A thousand events would delay the engine's advertisements. */
 const EVENTS_AT_ONCE = 100
 
-/** Pauses in milliseconds between requests to the peers. Each open status page asks every few seconds. */
+/** Pauses in milliseconds between requests to the peers. An open status page asks every few seconds. */
 const PEERS_PAUSE = { atLeast: 1_000, atMost: 5_000 }
 
 type OpenSettings = PortSettings & { readonly listen: Exclude<PortSettings['listen'], false> }
 
-/** Requests of the port to the engine. Each rejects with Error if the engine does not answer in time. */
+/** Requests of the port to the engine. A request rejects with Error if the engine does not answer in time. */
 export type EngineAccess = {
   /** Asks the engine for a sign of life. Resolves if the engine answers. */
   readonly beat: () => Promise<void>

@@ -1,7 +1,8 @@
 /**
  * Target of a request: path, query and host, in origin-form or absolute-form (RFC 9112 §3.2); in absolute-form the host
  * in the target counts, not the header. This file decides the host names by which clients may reach a port on loopback.
- * So a web page of another site cannot read that port through a name that resolves to loopback (DNS rebinding).
+ * By this rule a web page of another site cannot read that port through a name that resolves to loopback (DNS
+ * rebinding).
  */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'

@@ -60,7 +60,7 @@ export const MOST_CONNECTIONS = 32
 const REQUEST_TIMEOUT = 5_000
 /** Milliseconds after an answer within which the next request must begin. */
 const KEEP_ALIVE = 5_000
-/** The longest timer. It disables Node's own check for late requests, which late-request.ts replaces. */
+/** The longest timer. This value disables Node's own check for late requests, which late-request.ts replaces. */
 const NEVER = 2 ** 31 - 1
 /** Milliseconds without traffic until a connection is closed. The longest command takes less. */
 const IDLE_TIMEOUT = 30_000

@@ -46,7 +46,10 @@ export async function keepalivedTest(file: string, reading: KeepalivedReading): 
 
 type Read = Exclude<AnyConfig, { readonly problems: readonly Problem[] }>
 
-/** Returns the warnings that keepalived does not give. It does warn of a shortened password and of an empty peer list. */
+/**
+ * Returns the warnings that keepalived does not give. keepalived does warn of a shortened password and of an empty peer
+ * list.
+ */
 function adviceOf({ config, locate, warnings }: Read): readonly Problem[] {
   const idle = warnings.filter(({ path }) => config.virtualRouters.length === 0 && path === 'virtualRouters')
   const given = config.virtualRouters.flatMap((router, index) =>

@@ -16,8 +16,8 @@ export function namespaces(): Namespaces {
 }
 
 /**
- * Creates a network namespace and returns its name. Its link-local addresses are usable immediately, because these
- * tests are not about duplicate address detection.
+ * Creates a network namespace and returns its name. The link-local addresses of the namespace are usable immediately,
+ * because these tests are not about duplicate address detection.
  */
 export const makeNamespace = (): string => namespaces().add()
 
@@ -28,8 +28,8 @@ export function removeAll(): void {
 }
 
 /**
- * Joins two network namespaces by a cable. Both ends are named eth0 and have interface index 7. The left end has
- * 198.51.100.1 and fe80::1, the right end 198.51.100.2 and fe80::2.
+ * Joins two network namespaces by a cable. The two ends of the cable are named eth0 and have interface index 7. The
+ * left end has 198.51.100.1 and fe80::1, the right end 198.51.100.2 and fe80::2.
  */
 export function cable(left: string, right: string): void {
   ip(left, `link add eth0 index 7 type veth peer name eth0 index 7 netns ${right}`)

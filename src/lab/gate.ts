@@ -1,8 +1,8 @@
 /**
- * Cuts a host off until the host sends a given kind of frame, instead of until a given time. Until then, the bridge
- * drops every frame from and to the host. The first frame of that kind passes, and so does every frame after it. This
- * makes a rare order of packets at the end of a cut happen every time. This file decides the nftables rules at the
- * host's bridge port. This file does not know what happens after the cut.
+ * Cuts a host off until the host sends a given kind of frame, instead of until a given time. Until this frame, the
+ * bridge drops every frame from and to the host. The first frame of that kind passes, and so does every frame after it.
+ * With the gate, a rare order of packets at the end of a cut happens every time. This file decides the nftables rules
+ * at the host's bridge port. This file does not know what happens after the cut.
  */
 import { run } from './command.ts'
 import { nft } from './ip.ts'

@@ -6,7 +6,7 @@ export type Where = string | { readonly namespace: string }
 export const namespaceOf = (where: Where): string => (typeof where === 'string' ? where : where.namespace)
 
 /**
- * Runs the commands of `ip` in one process and returns what `ip` prints. Each command is written as in a shell:
+ * Runs the commands of `ip` in one process and returns what `ip` prints. The commands are written as in a shell:
  * `ip(host, 'link set eth0 down')`. Throws with the first error message of `ip`; the commands after the failed one are
  * then not run.
  */

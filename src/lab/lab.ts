@@ -1,7 +1,7 @@
 /**
- * Builds a lab: routers, a client and an observer on one bridge. Its functions make faults of a cable. This file
- * decides names and addresses. However this process ends, even if it is killed, the lab's namespaces are removed. This
- * file does not know daemons.
+ * Builds a lab: routers, a client and an observer on one bridge. The functions of the lab make faults of a cable. This
+ * file decides names and addresses. However this process ends, even if it is killed, the lab's namespaces are removed.
+ * This file does not know daemons.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -17,7 +17,7 @@ import { eventually, monotonicMs } from './wait.ts'
 export type { Host } from './network.ts'
 
 export type LabOptions = {
-  /** Number of routers. They are named r1, r2, …, with the addresses 10.77.0.11, 10.77.0.12, … */
+  /** Number of routers. The routers are named r1, r2, …, with the addresses 10.77.0.11, 10.77.0.12, … */
   readonly routers: number
   /** Names of further hosts, with the addresses 10.77.0.2 and up. */
   readonly clients?: readonly string[]
@@ -46,7 +46,8 @@ const KEPT_FRAMES =
 let created = 0
 
 /**
- * Returns a name prefix that no other lab on this machine has. The first call removes what ended processes have left.
+ * Returns a name prefix that no other lab on this machine has. The first call of this function removes what ended
+ * processes have left.
  */
 function nextPrefix(): string {
   if (created === 0) sweepLeftovers(PREFIX)
@@ -59,7 +60,10 @@ export function createLab(options: LabOptions): Lab {
   return new Lab(nextPrefix(), options)
 }
 
-/** Returns a set of network namespaces without any cable between them. They are removed when this process ends. */
+/**
+ * Returns a set of network namespaces without any cable between them. The namespaces are removed when this process
+ * ends.
+ */
 export function createNamespaces(): Namespaces {
   const namespaces = new Namespaces(nextPrefix())
   cleanUpAtEnd(() => namespaces.destroy())
@@ -91,8 +95,8 @@ export class Lab extends Network {
   readonly routers: readonly Host[]
   readonly client: Host
   /**
-   * Folder for the lab's configuration files, captures and logs. It is removed with the lab unless HOLDFAST_LAB_KEEP is
-   * set.
+   * Folder for the lab's configuration files, captures and logs. The folder is removed with the lab unless
+   * HOLDFAST_LAB_KEEP is set.
    */
   readonly directory: string
   /** Folder in which the logs of the lab's processes are stored; `undefined` if they are not stored. */
@@ -113,7 +117,7 @@ export class Lab extends Network {
     if (KEPT !== undefined) mkdirSync(KEPT, { recursive: true })
     this.directory = mkdtempSync(join(KEPT ?? tmpdir(), `${prefix}-`))
     this.logs = KEPT === undefined ? undefined : this.directory
-    // One `ip` process waits for commands, so that a fault happens without the delay of a process start.
+    // A single `ip` process waits for commands, so that a fault happens without the delay of a process start.
     this.#wire = spawn('ip', ['-n', this.bridge, '-force', '-batch', '-'], {
       stdio: ['pipe', 'ignore', 'inherit'],
       detached: true,

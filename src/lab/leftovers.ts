@@ -94,7 +94,7 @@ function cleanUpAll(): void {
     try {
       cleanUp()
     } catch (error) {
-      // A clean-up function has failed. The other clean-up functions still run.
+      // A clean-up function has failed. After the failure, all other clean-up functions still run.
       process.stderr.write(`Cannot clean up: ${messageOf(error)}\n`)
     }
   }

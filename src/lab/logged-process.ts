@@ -119,8 +119,8 @@ export class LoggedProcess {
   }
 
   /**
-   * Sends a signal to the only child of the process. That child does the work while its parent watches. Returns the
-   * time in ms.
+   * Sends a signal to the only child of the process. The child does the work while its parent watches. Returns the time
+   * in ms.
    */
   signalChild(signal: NodeJS.Signals): number {
     const [child, ...others] = this.children.filter((pid) => !isStarter(pid))

@@ -42,8 +42,8 @@ export function applySteps(
 
 /**
  * Asks the kernel to remove an address that no interface can have, and waits for the refusal. The kernel refuses under
- * the lock of its work queue. So the work queue has then completed earlier IPv6 addresses (route and solicited-node
- * group).
+ * the lock of its work queue. Because of this lock, the work queue has completed earlier IPv6 addresses (route and
+ * solicited-node group).
  */
 export function waitForKernel(requests: RequestSocket, interfaceIndex: number): void {
   requests.ask([

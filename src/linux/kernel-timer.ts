@@ -1,7 +1,7 @@
 /**
- * Wakes the engine by a timer of the kernel (timerfd). Node's timers are not used, for two reasons. They have a
- * resolution of a millisecond, so they may fire too early and have to be set again. They also fire for deadlines that
- * have moved (docs/adr/0040). This file does not know what is due.
+ * Wakes the engine by a timer of the kernel (timerfd). Node's timers are not used, for two reasons. Node's timers have
+ * a resolution of a millisecond, so they may fire too early and have to be set again. Node's timers also fire for
+ * deadlines that have moved (docs/adr/0040). This file does not know what is due.
  */
 import type { MakeWakeUp } from '../daemon/ports.ts'
 import type { NativeAddon, NativeTimer } from './native.ts'

@@ -43,7 +43,7 @@ export const META = {
 export const FLAG = { truncated: 1, controlTruncated: 2, repeated: 4 } as const
 
 /**
- * One non-blocking socket. An error of the network or the kernel is returned as a number (negative errno). Only a
+ * A single non-blocking socket. An error of the network or the kernel is returned as a number (negative errno). Only a
  * failed set-up call or a wrong argument throws: an `Error` with `code` 'EPERM', negative `errno` and `syscall`, like
  * Node's own errors.
  */
@@ -86,7 +86,7 @@ export type NativeSocket = RepetitionMethods & {
    */
   send(messages: readonly Uint8Array[], sockaddrs?: readonly Uint8Array[]): Int32Array | undefined
   /**
-   * Closes the socket. May be called again. Afterwards receive() returns -EBADF, and send() returns -EBADF for each
+   * Closes the socket. May be called again. After close() receive() returns -EBADF, and send() returns -EBADF for each
    * message.
    */
   close(): void
@@ -203,8 +203,8 @@ export type NativeAddon = {
     words: GuardianWords,
   ) => BeatWatch
   /**
-   * Opens a socket with SOCK_CLOEXEC and SOCK_NONBLOCK. One receive() reads at most `batch` packets (1 024) of `size`
-   * bytes.
+   * Opens a socket with SOCK_CLOEXEC and SOCK_NONBLOCK. A single receive() reads at most `batch` packets (1 024) of
+   * `size` bytes.
    */
   readonly NativeSocket: new (
     family: number,

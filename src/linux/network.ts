@@ -42,7 +42,8 @@ export function openNetwork(
   clock: KernelClock,
   onProblem: (message: string) => void = () => {},
 ): NetworkPort {
-  // The monitor socket opens first. So every later change is either in a list or in the queue of the monitor.
+  // The monitor socket opens first. Because of this order, every later change is either in a list or in the queue of
+  // the monitor.
   const monitor = openMonitorSocket(native)
   return new KernelNetwork(monitor, openRequestSocket(native, clock), onProblem)
 }

@@ -23,8 +23,8 @@ export type NodeLock =
   | { readonly taken: false; readonly by: Peer | undefined }
 
 /**
- * Takes the exact name of the lock, and the padded name that holdfast 0.1 took under Node 20. So daemons of both kinds
- * exclude each other. Throws if socket(2) or bind(2) fails.
+ * Takes the exact name of the lock, and the padded name that holdfast 0.1 took under Node 20. With the two names,
+ * daemons of holdfast 0.1 and of later versions exclude each other. Throws if socket(2) or bind(2) fails.
  */
 export function takeNodeLock(native: Pick<NativeAddon, 'NativeSocket'>, name = NAME): NodeLock {
   const exact = `\0${name}`

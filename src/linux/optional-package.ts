@@ -1,7 +1,7 @@
 /**
- * Explains why an optional package (raw-socket) cannot be used. Three cases need different advice: the package is not
- * installed, not built from its C++ source, or built for another Node. Other files decide the purpose of the package,
- * and what happens without it.
+ * Explains why an optional package (raw-socket) cannot be used. Different advice is needed in three cases: the package
+ * is not installed, not built from its C++ source, or built for another Node. Other files decide the purpose of the
+ * package, and what happens without it.
  */
 import { messageOf } from '../base/message-of.ts'
 

@@ -1,8 +1,8 @@
 /**
  * Asks the kernel whether this node would accept an IPv4 packet of a source on an interface (RTM_GETROUTE with an
- * incoming interface, as `ip route get … from … iif …`). So every table and rule of policy routing counts, as for a
- * real packet. This file decides which errors mean that the packet is refused. This file does not know the reason of a
- * refusal, nor why the caller asks.
+ * incoming interface, as `ip route get … from … iif …`). By this question every table and rule of policy routing
+ * counts, as for a real packet. This file decides which errors mean that the packet is refused. This file does not know
+ * the reason of a refusal, nor why the caller asks.
  */
 import { type Address, addressBytes } from '../wire/address.ts'
 import type { KernelClock } from './clock.ts'

@@ -1,6 +1,6 @@
 /**
- * Reads the kernel's tables of this network namespace: interfaces, addresses, routes of the main table. Each function
- * returns `undefined` if the kernel gave no complete answer.
+ * Reads the kernel's tables of this network namespace: interfaces, addresses, routes of the main table. The functions
+ * return `undefined` if the kernel gave no complete answer.
  */
 import type { Link, PresentAddress, PresentRoute } from '../daemon/ports.ts'
 import { addressesRequest, linkRequest } from './netlink/message.ts'

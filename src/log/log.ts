@@ -1,6 +1,6 @@
 /**
  * Lists all log events of the engine, which includes the worker thread and `holdfast keepalived`. docs/log-events.md is
- * generated from this table. Each call that logs names an event of the table. Pure.
+ * generated from this table. A call that logs names an event of the table. Pure.
  */
 import { NODE_EVENTS } from './node-events.ts'
 import { ROUTER_EVENTS } from './router-events.ts'

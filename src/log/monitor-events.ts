@@ -1,6 +1,6 @@
 /**
- * Lists the log events of `holdfast monitor`. They are part of the agent's table (agent-events.ts), because both commands
- * log in the same way. Pure.
+ * Lists the log events of `holdfast monitor`. The events of the monitor are part of the agent's table
+ * (agent-events.ts), because both commands log in the same way. Pure.
  */
 import { logEvents } from './log-event.ts'
 

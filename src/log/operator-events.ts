@@ -1,4 +1,7 @@
-/** Lists the log events of `holdfast operator`. They are part of the agent's table (agent-events.ts). Pure. */
+/**
+ * Lists the log events of `holdfast operator`. The events of the operator are part of the agent's table
+ * (agent-events.ts). Pure.
+ */
 import { logEvents } from './log-event.ts'
 
 export const OPERATOR_EVENTS = logEvents<string>()({

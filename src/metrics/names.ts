@@ -18,8 +18,8 @@ export type MetricRow = Described &
 const LATENESS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5]
 const TAKEOVER = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5]
 /**
- * Bounds for the gaps between advertisements in seconds. They lie between the usual intervals and their multiples, so
- * that punctual advertisements fall into one bucket.
+ * Bounds for the gaps between advertisements in seconds. The bounds lie between the usual intervals and their
+ * multiples, so that punctual advertisements fall into one bucket.
  */
 const GAP = [0.015, 0.025, 0.035, 0.05, 0.15, 0.25, 0.35, 0.5, 1.5, 2.5, 3.5, 5, 15, 50, 150]
 /** Bounds for gaps in intervals, up to 4: a Backup takes over after 3 to 4 intervals (Active_Down_Interval). */

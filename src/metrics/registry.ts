@@ -1,7 +1,6 @@
 /**
- * Converts metric rows and samples to the Prometheus text format, with prom-client. Each scrape passes the current
- * values (name, labels, value), so no value is stale or counted twice. This file knows nothing about the meaning of a
- * sample.
+ * Converts metric rows and samples to the Prometheus text format, with prom-client. A scrape passes the current values
+ * (name, labels, value), so no value is stale or counted twice. This file knows nothing about the meaning of a sample.
  */
 import { AggregatorRegistry } from 'prom-client'
 import type { Cells, Distribution } from './histogram.ts'

@@ -1,7 +1,7 @@
 /**
- * The arguments of notify programs. They are those of keepalived, because existing programs expect them (VR-NTF-01).
- * This file decides which programs run for which event, in which order and with which arguments, as observed with
- * keepalived 2.2.7. This file knows nothing about how a program is run.
+ * The arguments of notify programs. The arguments are those of keepalived, because existing programs expect them
+ * (VR-NTF-01). This file decides which programs run for which event, in which order and with which arguments, as
+ * observed with keepalived 2.2.7. This file knows nothing about how a program is run.
  */
 import type { LaunchedArgv, ProgramSet } from '../healthcheck/programs/program-set.ts'
 import type { NotifyEvent, NotifyPrograms, NotifySubject } from './notification.ts'

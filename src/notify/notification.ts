@@ -53,7 +53,10 @@ export type Notification = Lane & {
 }
 
 export type NotifyOrder =
-  /** Sets the routers and groups with notify programs. Their launchers are started before they are needed. */
+  /**
+   * Sets the routers and groups with notify programs. The launchers of these programs are started before they are
+   * needed.
+   */
   | { readonly kind: 'setLanes'; readonly lanes: readonly Lane[] }
   | { readonly kind: 'notify'; readonly notification: Notification }
   /** Ends all notify programs, including those in progress. */

@@ -89,7 +89,7 @@ export class NotifyLane {
       this.#tell({ kind: 'done', id: next.id })
     }
     this.#isBusy = false
-    // A program that left processes behind keeps its launcher busy. So another launcher is started now.
+    // A program that left processes behind keeps its launcher busy. In this case another launcher is started now.
     this.prepare(this.#next)
   }
 

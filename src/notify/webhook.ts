@@ -28,8 +28,8 @@ export type WebhookRetry = {
 
 export type WebhookDelivery = {
   /**
-   * Identifier of the event, the same in every attempt, also after a restart of the thread. So the receiver recognizes
-   * a repeated event.
+   * Identifier of the event, the same in every attempt, also after a restart of the thread. By this identifier the
+   * receiver recognizes a repeated event.
    */
   readonly id: string
   /** Events of one lane are delivered in their order. */

@@ -125,7 +125,7 @@ export class RecordingFile {
     }
   }
 
-  /** Returns the waiting octets, as far as they fit into the file. If not all fit, the last line is added. */
+  /** Returns the waiting octets, as far as they fit into the file. If not all octets fit, the last line is added. */
   #take(): { readonly bytes: Buffer; readonly isFull: boolean } {
     const lines = this.#waiting
     this.#waiting = []

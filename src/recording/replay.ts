@@ -67,7 +67,7 @@ export class Replay {
   #gap: Gap | undefined
   #end: string | undefined
   #crash: string | undefined
-  /** True after the engine was ordered to stop. Its later actions come from promises as well. */
+  /** True after the engine was ordered to stop. After this order, actions of the engine come from promises as well. */
   #isLeaving = false
   /** True while the replay records an event of another part of the daemon. */
   #isFact = false

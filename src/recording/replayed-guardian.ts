@@ -1,4 +1,4 @@
-/** The guardian of a replayed engine. It gives the recorded answers that taped-guardian.ts wrote. */
+/** The guardian of a replayed engine. The replayed guardian gives the recorded answers that taped-guardian.ts wrote. */
 import type { CleanupPlan, GuardianPort, PlanState } from '../daemon/ports.ts'
 import type { Millis } from '../wire/units.ts'
 import * as outputs from './outputs.ts'

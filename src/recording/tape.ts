@@ -1,8 +1,8 @@
 /**
  * Records the inputs and the actions of an engine, line by line, in order. This file decides which calls are made by
- * the engine, and which by another part of the daemon. So an event that the engine recorded differs from an event that
- * it received. A tape that has ended costs nothing. This file knows nothing about ports (taped-ports.ts), and the file
- * (recording-file.ts).
+ * the engine, and which by another part of the daemon. By this distinction, an event that the engine recorded differs
+ * from an event that it received. A tape that has ended costs nothing. This file knows nothing about ports
+ * (taped-ports.ts), and the file (recording-file.ts).
  */
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../daemon/ports.ts'

@@ -1,6 +1,6 @@
 /**
  * The guardian port of an engine that is recorded. The engine often asks whether a plan was executed, with nearly
- * always the same answer. Such an answer is recorded only when it changes.
+ * always the same answer. The answer is recorded only when it changes.
  */
 import type { CleanupPlan, GuardianPort, PlanState } from '../daemon/ports.ts'
 import type { Millis } from '../wire/units.ts'

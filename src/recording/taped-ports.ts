@@ -1,5 +1,5 @@
 /**
- * The ports of an engine that is recorded. Each call goes to the real port, and the tape records the call and its
+ * The ports of an engine that is recorded. Every call goes to the real port, and the tape records the call and its
  * answer. Sockets are recorded in taped-sockets.ts, the guardian in taped-guardian.ts.
  */
 

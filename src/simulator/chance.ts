@@ -1,7 +1,7 @@
 /**
  * Makes random numbers from a seed. The functions use only whole-number arithmetic and products, because Math.log and
- * ** may differ between machines. Each purpose has its own sequence of random numbers. So if a fault is taken out, the
- * other faults stay the same.
+ * ** may differ between machines. Every purpose has its own sequence of random numbers. Because of separate sequences,
+ * if a fault is taken out, the other faults stay the same.
  */
 
 export type Chance = () => number

@@ -1,6 +1,6 @@
 /**
- * Runs a scenario: builds its LAN and nodes, makes its faults, and records which nodes answered for the addresses. The
- * same scenario gives the same result on every machine. This file does not judge a result (judge.ts).
+ * Runs a scenario: builds its LAN and nodes, makes its faults, and records which nodes answered for the addresses. A
+ * scenario gives the same result on every machine. This file does not judge a result (judge.ts).
  */
 import type { Config } from '../config/config.ts'
 import { parseConfig } from '../config/text/yaml.ts'

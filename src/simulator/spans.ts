@@ -13,7 +13,7 @@ export const WANTED: Readonly<Record<Question, (moment: Moment) => boolean>> = {
   client: ({ served }) => served === undefined,
 }
 
-/** Returns the spans of time. Two spans without a gap between them become one. */
+/** Returns the spans of time. Neighbouring spans without a gap between them become one. */
 export function spansOf(
   moments: readonly Moment[],
   from: number,

@@ -1,6 +1,7 @@
 /**
  * Keeps the one clock of a simulation, and its planned events. Events run in order of time. Events at the same time run
- * in the order in which they were planned. So a simulation depends neither on chance nor on the machine.
+ * in the order in which they were planned. Because of this order, a simulation depends neither on chance nor on the
+ * machine.
  */
 
 export type Cancel = () => void

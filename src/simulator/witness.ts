@@ -1,8 +1,8 @@
 /**
- * Models a client of all virtual addresses, like the chaos suite's witness (docs/adr/0020). It records which nodes
- * would answer a broadcast question, and whether the node in the client's neighbour entry answers. This file decides
- * how a neighbour entry changes. It changes by announcements, and by a new question, which Linux asks when it gets no
- * answer. The model stores each change with its time, so no change is missed.
+ * Models a client of all virtual addresses, like the chaos suite's witness (docs/adr/0020). The witness records which
+ * nodes would answer a broadcast question, and whether the node in the client's neighbour entry answers. This file
+ * decides how a neighbour entry changes. A neighbour entry changes by announcements, and by a new question, which Linux
+ * asks when it gets no answer. The model stores each change with its time, so no change is missed.
  */
 import { announcementIn } from '../arp/probe.ts'
 import type { Address } from '../wire/address.ts'

@@ -1,4 +1,4 @@
-/** Reads the expressions of actions: variables, pipelines, commands and terms. It knows no statements. */
+/** Reads the expressions of actions: variables, pipelines, commands and terms. This reader knows no statements. */
 import { FUNCTION_NAMES } from './functions.ts'
 import { numberOf, stringOf } from './literals.ts'
 import type { TokenReader } from './token-reader.ts'

@@ -1,4 +1,4 @@
-/** Go's printf for the verbs of the subset. Another verb, a flag or a width is refused, because Go would print it. */
+/** Go's printf for the verbs of the subset. Any other verb, a flag or a width is refused, because Go would print it. */
 import { type Kind, kindOf, type TemplateValue, textOf } from './value.ts'
 
 const VERBS: Readonly<Record<string, { readonly kinds: readonly Kind[]; readonly text: typeof textOf }>> = {

@@ -1,9 +1,9 @@
 /** The one error of this folder: a template that cannot be read or executed, with the place in its text. */
 
-/** A place in the text of a template. Both numbers begin with 1. */
+/** A place in the text of a template. Line and column begin with 1. */
 export type Place = { readonly line: number; readonly column: number }
 
-/** The template uses something outside the subset, or does not fit the data. Nothing was rendered. */
+/** The template uses something outside the subset, or does not fit the data. After this error no text was rendered. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError'
   readonly line: number

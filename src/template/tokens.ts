@@ -36,7 +36,7 @@ const CLOSE = /(?:[ \t\r\n]-)?\}\}/y
 
 /** The forms of tokens in an action, in the order in which they are tried. */
 const FORMS: readonly (readonly [kind: TokenKind, form: RegExp])[] = [
-  // The last white space before `-}}` belongs to the trim marker.
+  // White space directly before `-}}` belongs to the trim marker.
   ['space', /[ \t\r\n]+?(?=[ \t\r\n]-\}\})|[ \t\r\n]+/y],
   ['string', /"(?:[^"\\\n]|\\[^\n])*"|`[^`]*`/y],
   ['number', /[+-]?\.?[0-9][\p{L}\p{Nd}_.]*/uy],

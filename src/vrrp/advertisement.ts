@@ -1,5 +1,5 @@
 /**
- * Defines the content of a VRRP advertisement and the reasons to discard a packet. Each reason and each warning is a
+ * Defines the content of a VRRP advertisement and the reasons to discard a packet. Every reason and every warning is a
  * literal, because it is also a metric label and a field of the log.
  */
 import type { Address } from '../wire/address.ts'
@@ -65,12 +65,13 @@ export type RefusalReason = (typeof REFUSAL_REASONS)[number]
 /** Unusual properties of an accepted advertisement. The log and the metrics name them. */
 export type ReceiveWarning =
   /**
-   * The advertisement's interval is not ours. This is a warning in version 3 only; version 2 discards such a packet.
+   * The advertisement's interval is not ours. Another interval is a warning in version 3 only; version 2 discards such
+   * a packet.
    */
   | 'interval-mismatch'
   /**
-   * The advertisement has no address. This is a warning in version 2 only, because RFC 3768 does not forbid it
-   * (VR-V2-09).
+   * The advertisement has no address. A missing address is a warning in version 2 only, because RFC 3768 does not
+   * forbid it (VR-V2-09).
    */
   | 'addr-count-zero'
   | 'address-list-mismatch'

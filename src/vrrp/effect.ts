@@ -18,8 +18,8 @@ export type AdvertisementReason =
   | 'competingActiveHeard'
   | 'lost'
   /**
-   * Sent by a router in Leaving after several routers have taken over. The last announcement on the LAN may be that of
-   * a router that has lost.
+   * Sent by a router in Leaving after several routers have taken over. This effect exists because the last announcement
+   * on the LAN may be that of a router that has lost.
    */
   | 'contested'
   | 'priorityChanged'

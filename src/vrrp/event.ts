@@ -1,6 +1,6 @@
 /**
  * The facts that a virtual router receives. `startup`, `shutdown`, `advertisementReceived` and `deadlineReached` are
- * the events of RFC 9568 §6.4 (fsm.ts). The other events belong to extensions/. `receive.ts` has accepted each
+ * the events of RFC 9568 §6.4 (fsm.ts). All other events belong to extensions/. `receive.ts` has accepted each
  * advertisement before. `event.ts` does not know where a fact comes from: a socket, a test and a simulator post the
  * same values.
  */

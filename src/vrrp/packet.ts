@@ -1,9 +1,9 @@
 /**
  * Converts VRRP messages between octets and fields: version 3 (RFC 9568 §5) and version 2 (RFC 3768 §5, IPv4 only).
  * `readMessage` returns the fields, and fails only if the octets cannot be read. `receive.ts` decides whether the
- * values are acceptable. `packet.ts` does not know the sender or the receiver of a message. The first four octets and
- * the addresses are the same in both versions. The versions differ in the fifth and sixth octet, in the authentication
- * at the end, and in what the checksum covers.
+ * values are acceptable. `packet.ts` does not know the sender or the receiver of a message. In VRRP versions 2 and 3
+ * the first four octets and the addresses are the same. The versions differ in the fifth and sixth octet, in the
+ * authentication at the end, and in what the checksum covers.
  */
 import { type Address, address, addressBytes, addressFromBytes, type Family, familyOf } from '../wire/address.ts'
 import { viewOf } from '../wire/bytes.ts'
@@ -77,8 +77,8 @@ export const versionOf = (bytes: Uint8Array): number | undefined => (bytes[0] ==
 
 /**
  * Reads a VRRP message. `version` is the version of the receiver. A message of the other version is refused, although
- * its fields could be read. The checks have the order of VR-RX-10. So a short message is still refused for its wrong
- * version or type. Never throws.
+ * its fields could be read. The checks have the order of VR-RX-10. In this order a short message is still refused for
+ * its wrong version or type. Never throws.
  */
 export function readMessage(bytes: Uint8Array, family: Family, version: 2 | 3): Message | MessageFault {
   const first = bytes[0]

@@ -28,7 +28,7 @@ export type Reception = {
   readonly checksumAccepted: 'either' | ChecksumForm
   /** True if a unicast advertisement must come from a listed peer. */
   readonly onlyListedPeers: boolean
-  /** True if TTL or hop limit 255 is required of unicast packets, too. It is always required of multicast packets. */
+  /** True if TTL or hop limit 255 is required of unicast packets, too. 255 is always required of multicast packets. */
   readonly ttlCheck: boolean
   /** IPv6: true if the first address of an advertisement must be link-local (EID 8300). */
   readonly firstAddressLinkLocal: boolean
@@ -122,7 +122,7 @@ export type Parameters = {
    */
   readonly ownAddresses?: OwnAddresses | undefined
   readonly advertisementInterval: Centis
-  /** All addresses that an Active holds. Those in the advertisement come first. */
+  /** All addresses that an Active holds. The addresses in the advertisement come first. */
   readonly addresses: readonly Address[]
   /** Addresses in the advertisement, all of the router's address family; absent = all addresses (VR-CFG-06). */
   readonly advertised?: readonly Address[] | undefined
@@ -175,8 +175,8 @@ export const advertisedBy = ({ addresses, advertised }: Pick<Parameters, 'addres
   advertised ?? addresses
 
 /**
- * Tells whether the router has priority 255. Such a router is Active from its start and cannot yield (RFC 9568 §6.4).
- * holdfast may still install its addresses.
+ * Tells whether the router has priority 255. A router with priority 255 is Active from its start and cannot yield (RFC
+ * 9568 §6.4). holdfast may still install its addresses.
  */
 export const isOwner = (parameters: Parameters): boolean => parameters.priority === 255
 
@@ -194,8 +194,8 @@ export const outranks = (own: number, active: number, { margin = 0 }: Pick<Param
 const unpreempting = new WeakMap<Parameters, Parameters>()
 
 /**
- * Returns the parameters with Preempt_Mode False. The same parameters give the same object, because the function runs
- * for each advertisement.
+ * Returns the parameters with Preempt_Mode False. Equal parameters give the same object, because the function runs for
+ * each advertisement.
  */
 export function withoutPreemption(parameters: Parameters): Parameters {
   const known = unpreempting.get(parameters)

@@ -1,6 +1,6 @@
 /**
  * Texts for the codes of transitions, faults and discarded packets: the log, `holdfast status`, `holdfast events` and
- * the status page print them. The status page has a generated copy (src/http/page/reasons.js). Each text is a clause
+ * the status page print them. The status page has a generated copy (src/http/page/reasons.js). Every text is a clause
  * that may follow "because" or a colon; in the texts of transitions and faults, "it" is the virtual router.
  */
 import type { DiscardReason } from './advertisement.ts'

@@ -1,7 +1,7 @@
 /**
  * The states of RFC 9568 §6.3 and of the extensions, as values with their own deadlines. A timer without a state cannot
  * exist, so no timer has to be cancelled. All times are monotonic. The first fields of a state belong to the RFC and to
- * fsm.ts. Each field after `Extensions:` belongs to one file of extensions/.
+ * fsm.ts. Every field after `Extensions:` belongs to one file of extensions/.
  */
 import type { Address } from '../wire/address.ts'
 import { type Centis, centisToMillis, type Millis, millis, plus } from '../wire/units.ts'
@@ -118,7 +118,7 @@ export type Active = {
    */
   readonly announcementsPaidAt?: Millis | undefined
   /**
-   * silent-active.ts: time at which a host last answered our question without an announcement of ours. That host has
+   * silent-active.ts: time at which a host last answered our question without an announcement of ours. Such a host has
    * answered all the time.
    */
   readonly silentAnswerAt?: Millis | undefined

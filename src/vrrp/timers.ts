@@ -1,8 +1,8 @@
 /**
  * Computes Skew_Time and Active_Down_Interval: how long a Backup waits without an advertisement (RFC 9568 §6.1; RFC
- * 3768 §6.1 for version 2). Both times are binary fractions of a millisecond, which a double holds exactly. So no
- * function here rounds (VR-TM-02). Rounding to centiseconds would make routers of neighbouring priorities take over
- * together. `timers.ts` knows durations only, no clock and no deadline.
+ * 3768 §6.1 for version 2). Skew_Time and Active_Down_Interval are binary fractions of a millisecond, which a double
+ * holds exactly. For this reason no function of this file rounds (VR-TM-02). Rounding to centiseconds would make
+ * routers of neighbouring priorities take over together. `timers.ts` knows durations only, no clock and no deadline.
  */
 import { type Centis, centisToMillis, type Millis, millis } from '../wire/units.ts'
 

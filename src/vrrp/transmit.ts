@@ -42,7 +42,7 @@ export function advertisementDatagrams(
 }
 
 /**
- * Puts the link-local address first, because EID 8300 checks the first IPv6 address. The other addresses keep the order
+ * Puts the link-local address first, because EID 8300 checks the first IPv6 address. All other addresses keep the order
  * of the configuration (VR-TX-04).
  */
 function linkLocalFirst(addresses: readonly Address[]): readonly Address[] {

@@ -1,7 +1,7 @@
 /**
  * IP addresses as values. An address is its canonical text (RFC 5952 for IPv6), which can be printed, compared with ===
  * and used as a key. This file also converts it to octets in network order, for packets and for the tie-break of RFC
- * 9568 §6.4.3. It does not know interfaces, zones or prefixes, which belong to linux/ and config/.
+ * 9568 §6.4.3. This file does not know interfaces, zones or prefixes, which belong to linux/ and config/.
  */
 import ipaddr from 'ipaddr.js'
 
@@ -52,7 +52,7 @@ const ZERO = '0'.charCodeAt(0)
 
 /** Returns the 4 or 16 octets of an address in network order. */
 export function addressBytes(value: Address): Uint8Array {
-  // The text is canonical and needs no parser. This runs for both addresses of every received packet.
+  // The text is canonical and needs no parser. The conversion runs for both addresses of every received packet.
   if (familyOf(value) === 'ipv4') return ipv4Octets(value)
   const octets = new Uint8Array(16)
   const [before = '', after] = value.split('::')

@@ -1,7 +1,8 @@
 /**
  * The Internet checksum (RFC 1071), as sums that can be added: of a message, and of the pseudo-header (RFC 8200 §8.1,
- * or its IPv4 counterpart). It is always computed in full. An incremental update (RFC 1624) saves nothing at one packet
- * an interval, and is easy to get wrong (VR-CK-09). This file does not know which protocol covers which octets.
+ * or its IPv4 counterpart). A checksum is always computed in full. An incremental update (RFC 1624) saves nothing at
+ * one packet an interval, and is easy to get wrong (VR-CK-09). This file does not know which protocol covers which
+ * octets.
  */
 import { type Address, addressBytes } from './address.ts'
 
@@ -14,7 +15,8 @@ export function wordSum(bytes: Uint8Array): number {
 
 /**
  * Returns the sum of the pseudo-header. IPv4: source, destination, zero, protocol, length. IPv6: source, destination,
- * 32-bit length, zeros, next header. Both give the same sum, because the position of a number does not matter.
+ * 32-bit length, zeros, next header. The pseudo-headers of IPv4 and IPv6 give the same sum, because the position of a
+ * number does not matter.
  */
 export function pseudoHeaderSum(source: Address, destination: Address, protocol: number, length: number): number {
   return wordSum(addressBytes(source)) + wordSum(addressBytes(destination)) + protocol + length

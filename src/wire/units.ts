@@ -1,7 +1,7 @@
 /**
- * Types for units that are easy to confuse. `Millis` is a time or a duration on the monotonic clock. It may have
- * fractions: every timer of RFC 9568 is a binary fraction of a millisecond, which a double holds exactly. `Centis` is
- * the unit of Max Advertise Interval. This file does not know which clock a time came from.
+ * Types for units that are easy to confuse. `Millis` is a time or a duration on the monotonic clock. A `Millis` may
+ * have fractions: every timer of RFC 9568 is a binary fraction of a millisecond, which a double holds exactly. `Centis`
+ * is the unit of Max Advertise Interval. This file does not know which clock a time came from.
  */
 export type Millis = number & { readonly unit: 'ms' }
 export type Centis = number & { readonly unit: 'cs' }

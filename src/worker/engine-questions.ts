@@ -1,6 +1,6 @@
 /**
- * The worker's questions to the engine. Each question is sent to the engine again for each caller; an old answer is
- * never used, and a missing answer is an error. This file knows nothing about the use of an answer.
+ * The worker's questions to the engine. Every question of a caller is sent to the engine; an old answer is never used,
+ * and a missing answer is an error. This file knows nothing about the use of an answer.
  */
 import { assembled, type EngineReport, type ReportPart } from '../daemon/telemetry/report.ts'
 import type { JournalEvent } from '../events/event.ts'

@@ -27,7 +27,7 @@ type WebhookFields = { readonly reason?: string; readonly waiting?: number }
 export type WebhookLog = (event: WebhookEvent, message: string, fields: WebhookFields) => void
 type WebhookEvent = (typeof LOG)['webhookDropped' | 'webhookEventLost' | 'webhookFailed' | 'webhookWorks']
 
-/** Largest number of waiting events. Each needs about 700 octets, in both threads. */
+/** Largest number of waiting events. A waiting event needs about 700 octets, in both threads. */
 export const MOST_WAITING = 1_000
 /** Lane of events that belong to no virtual router. */
 const NODE_LANE = 'node'

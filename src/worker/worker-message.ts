@@ -36,7 +36,7 @@ export type WorkerMessage =
   | { readonly kind: 'webhook'; readonly news: WebhookNews }
   /**
    * Asks for a launcher for programs of a check or of notifications (docs/adr/0026). `channel`: descriptor of the
-   * launcher's end, which now belongs to the engine. The other end stays with the worker.
+   * launcher's end, which now belongs to the engine. The second end of the channel stays with the worker.
    */
   | { readonly kind: 'launchWanted'; readonly id: number; readonly programs: ProgramSet; readonly channel: number }
   | PortNews

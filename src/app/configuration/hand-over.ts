@@ -74,7 +74,10 @@ export class HandOverAccount {
     this.#waits = null
   }
 
-  /** Reports that the engine has read its file again. The last hand-over is no longer the configuration in force. */
+  /**
+   * Reports that the engine has read its file again. After such a reading, the last hand-over is no longer the
+   * configuration in force.
+   */
   remembered(): void {
     this.#handedOver = null
     this.#waits = null

@@ -16,7 +16,7 @@ import { type ConfigurationAccount, idle } from './configuration-account.ts'
 import { HANDED_OVER, type HandedOver } from './hand-over.ts'
 import type { HandOverAnswer, ReloadAnswer, ReloadFailure } from './reload-answer.ts'
 
-/** Limit of waiting hand-overs. Each may be large, and reading it may take ten seconds. */
+/** Limit of waiting hand-overs. A waiting hand-over may be large, and reading it may take ten seconds. */
 const MOST_HANDED_OVER = 8
 
 export type LiveConfigurationPorts = {
@@ -114,7 +114,7 @@ export class LiveConfiguration {
     return { ...answer, kept: answer.ok && notKept === undefined, ...defined({ notKept }) }
   }
 
-  /** Stops every router. Afterwards no configuration is in force until the next reload. Never rejects. */
+  /** Stops every router. After stopAll() no configuration is in force until the next reload. Never rejects. */
   standDown(trigger: string): Promise<void> {
     const turn = this.#running.then(() => {
       const before = this.#ports.inForce()

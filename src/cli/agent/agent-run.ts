@@ -1,7 +1,7 @@
 /**
- * `holdfast agent`: connects the parts of the process. It opens settings, log, engine and machine first, then the API
- * of the cluster; nothing else waits for the API. This file decides that a signal ends the agent immediately and the
- * engine keeps its configuration, and what is watched besides the nodes. This file decides nothing about VRRP.
+ * `holdfast agent`: connects the parts of the process. The agent opens settings, log, engine and machine first, then
+ * the API of the cluster; nothing else waits for the API. This file decides that a signal ends the agent immediately
+ * and the engine keeps its configuration, and what is watched besides the nodes. This file decides nothing about VRRP.
  */
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'

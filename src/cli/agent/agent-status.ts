@@ -53,7 +53,7 @@ type Once = typeof AGENT_LOG.hostedNetServicesAbsent | typeof AGENT_LOG.statusFa
 type OnceFields = Readonly<Partial<Record<'kind' | 'part' | 'why', string>>>
 
 /**
- * Returns the functions that log. Each problem is logged as a warning once, until a write to the API succeeds again.
+ * Returns the functions that log. A problem is logged as a warning once, until a write to the API succeeds again.
  */
 export function statusNews(log: AgentLog['log']): Pick<StatusDutyOptions, 'onNews' | 'onFailure'> {
   const logged = new Set<string>()

@@ -46,7 +46,7 @@ function sightIn(body: string): EngineStatus {
 
 /**
  * Reads the engine's answer to a refused configuration. The fields of the answer are written in live-configuration.ts.
- * They say whether the engine has checked the configuration.
+ * The fields of the answer say whether the engine has checked the configuration.
  */
 export function refusalIn(status: number, body: string): HandedOver {
   try {

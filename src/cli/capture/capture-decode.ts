@@ -100,7 +100,8 @@ const NOBODY = address('0.0.0.0')
 export function sightingOf(frame: Uint8Array): Sighting | undefined {
   if (frame.length < ETHERNET) return undefined
   const type = viewOf(frame).getUint16(12)
-  // The kernel removes the VLAN tag of a frame, and the tap adds the tag again. So a captured frame may have a tag.
+  // The kernel removes the VLAN tag of a frame, and the tap adds the tag again. Because of this, a captured frame may
+  // have a tag.
   if (type === TYPE.vlan && frame.length >= ETHERNET + 4) {
     const inner = sightingOf(concatBytes(frame.subarray(0, 12), frame.subarray(16)))
     return inner === undefined ? undefined : { ...inner, vlan: viewOf(frame).getUint16(14) & 0x0fff }
@@ -174,8 +175,8 @@ function judged(packet: IncomingPacket & { destination: Address; ttl: number }, 
   const read = readMessage(octets, family, decodedVersion)
   const message = typeof read === 'string' ? undefined : read
   const parameters = impartial(packet, decodedVersion, message)
-  // Every VRID counts as configured and no address as our own. Otherwise the receiver would discard the packet for
-  // these reasons.
+  // Every VRID counts as configured and no address as our own. With a real configuration, the receiver would discard
+  // packets of other VRIDs and of our own addresses.
   const received = receive(
     packet,
     (vrid) => ({ ...parameters, vrid }),

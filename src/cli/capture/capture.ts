@@ -49,7 +49,7 @@ export async function captureCommand(options: CaptureOptions, host: CaptureHost)
   }
   let file: number | undefined
   if (options.write !== undefined) {
-    // Frames are written unchanged. So a password of VRRP version 2 is readable in the capture file.
+    // Frames are written unchanged. For this reason a password of VRRP version 2 is readable in the capture file.
     try {
       file = openSync(options.write, 'w', 0o600)
       writeSync(file, pcapHeader())

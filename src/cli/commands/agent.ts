@@ -1,7 +1,8 @@
 /**
- * `holdfast agent`, `holdfast monitor` and `holdfast operator` in the help of the program. Their flags are written as those
- * of OpenShift's monitors, which commander cannot parse. So program.ts handles these command lines before commander parses them (agent/agent-flags.ts,
- * monitor/monitor-flags.ts, operator/operator-flags.ts).
+ * `holdfast agent`, `holdfast monitor` and `holdfast operator` in the help of the program. The flags of these commands
+ * are written as the flags of OpenShift's monitors, which commander cannot parse. For this reason program.ts handles
+ * these command lines before commander parses them (agent/agent-flags.ts, monitor/monitor-flags.ts,
+ * operator/operator-flags.ts).
  */
 import type { Register } from '../command.ts'
 

@@ -1,4 +1,4 @@
-/** `holdfast doctor`: options. Also the hidden command that doctor starts to measure timers. */
+/** `holdfast doctor`: options. This file also has the hidden command that doctor starts to measure timers. */
 import { type Register, repeated, socketOption } from '../command.ts'
 
 type Options = {

@@ -38,6 +38,7 @@ export const registerNodeIp: Register = (program, end) => {
         end(await nodeIpCommand(action, { ...options, values }))
       })
   }
-  // This call comes last. The commands above exist already and keep their suggestions for options.
+  // The call that registers this argument comes last. The commands above exist already and keep their suggestions for
+  // options.
   nodeIp.showSuggestionAfterError(false)
 }

@@ -1,6 +1,6 @@
 /**
- * `holdfast runtimecfg` and `holdfast corednsmonitor` in the help of the program. Their flags are those of runtimecfg's
- * programs, which commander cannot parse (runtimecfg/render-flags.ts, dns/monitor-flags.ts).
+ * `holdfast runtimecfg` and `holdfast corednsmonitor` in the help of the program. The flags of these commands are the
+ * flags of runtimecfg's programs, which commander cannot parse (runtimecfg/render-flags.ts, dns/monitor-flags.ts).
  */
 import type { Register } from '../command.ts'
 

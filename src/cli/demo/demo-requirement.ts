@@ -1,6 +1,6 @@
 /**
- * Finds a requirement of the demo that the machine does not meet: a capability, a tool, or a kernel feature. Each
- * requirement is tried, because a version number says too little.
+ * Finds a requirement of the demo that the machine does not meet: a capability, a tool, or a kernel feature. The demo
+ * tries each requirement, because a version number says too little.
  */
 
 import { readFileSync } from 'node:fs'

@@ -1,7 +1,8 @@
 /**
- * `holdfast demo`: runs three daemons in network namespaces, with a client that probes the VIP every millisecond. Two
- * failures follow: the engine of the holder is killed, then the node of the next holder loses power. This file decides
- * the order of events, their text, and that nothing is left behind. This file does not know how a daemon works.
+ * `holdfast demo`: runs three daemons in network namespaces, with a client that probes the VIP every millisecond. After
+ * the start two failures follow: the engine of the holder is killed, then the node of the next holder loses power. This
+ * file decides the order of events, their text, and that nothing is left behind. This file does not know how a daemon
+ * works.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs'

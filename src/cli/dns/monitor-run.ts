@@ -1,6 +1,6 @@
 /**
  * Connects the parts of `holdfast corednsmonitor`: the nodes and the wishes of the cluster, this machine, the Corefile,
- * CoreDNS and dnsmasq. This file decides how often each is looked at. It decides nothing about the Corefile.
+ * CoreDNS and dnsmasq. This file decides how often each is looked at. This file decides nothing about the Corefile.
  */
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -41,7 +41,7 @@ import { readNodeTables } from '../node-tables.ts'
 
 /** Milliseconds between two looks at resolv.conf and at CoreDNS. */
 const LOOK_EVERY = 1_000
-/** Looks in a row without an answer of CoreDNS that count. One may fail while CoreDNS reloads. */
+/** Looks in a row without an answer of CoreDNS that count. A single look may fail while CoreDNS reloads. */
 const SILENT_LOOKS = 2
 /** Looks in a row after which a program on the port of CoreDNS is not CoreDNS at its start. */
 const TAKEN_LOOKS = 5

@@ -1,7 +1,7 @@
 /**
  * Examines one interface for `holdfast doctor`: which routers are heard, which MACs answer for addresses, and the
  * kernel's settings. This file decides which addresses are asked for (virtual addresses, peers, the node's own) and
- * with which source address. Nothing is judged here.
+ * with which source address. This file judges no answer.
  */
 import type { Link, PresentAddress, SocketPort } from '../../daemon/ports.ts'
 import {

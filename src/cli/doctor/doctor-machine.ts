@@ -1,6 +1,6 @@
 /**
  * Reads the state of the machine from /proc, /sys and the kernel, for `holdfast doctor`. This file decides where each
- * value is read. A value that cannot be read is undefined, never guessed. Nothing is judged here.
+ * value is read. A value that cannot be read is undefined, never guessed. This file judges no value.
  */
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
@@ -127,7 +127,7 @@ function guardianConfined({ status }: RunningDaemon): boolean | undefined {
 const difference = (before: number | undefined, after: number | undefined): number | undefined =>
   before === undefined || after === undefined ? undefined : after - before
 
-/** Returns missing kernel features. Each feature is tried, because a version number says too little. */
+/** Returns missing kernel features. The doctor tries each feature, because a version number says too little. */
 function missingFeatures(native: NativeAddon): readonly string[] {
   try {
     new native.ProcessEnd(process.pid).close()

@@ -6,7 +6,7 @@
 import type { MessageCounts } from '../../doctor/measurement.ts'
 import type { Address } from '../../wire/address.ts'
 
-/** UDP port of messages between doctors. It differs from the port of the HTTP API. */
+/** UDP port of messages between doctors. The port of the doctors differs from the port of the HTTP API. */
 export const MESSAGE_PORT = 9656
 const MOST = 64
 const KIND = 'holdfast-doctor'

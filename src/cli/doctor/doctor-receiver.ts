@@ -125,8 +125,8 @@ export class Receiver {
   }
 
   /**
-   * Numbers of packets delivered to the socket. They are counted separately, because the tap may be read later than the
-   * socket.
+   * Numbers of packets delivered to the socket. The numbers of packets are counted separately, because the tap may be
+   * read later than the socket.
    */
   readonly #deliveries = new Map<string, number>()
   #deliver(source: Address, vrid: number): void {

@@ -1,7 +1,7 @@
 /**
- * Measures how late this machine's timers are. It uses the engine's own alarm on the grid of an interval. A separate
- * process, started by the guardian, has the scheduling of a daemon. This file decides how often is measured, and what
- * the process reports. The result is not judged here.
+ * Measures how late this machine's timers are. The measurement uses the engine's own alarm on the grid of an interval.
+ * A separate process, started by the guardian, has the scheduling of a daemon. This file decides how often is measured,
+ * and what the process reports. The result is not judged here.
  */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'

@@ -1,8 +1,8 @@
 /**
  * `holdfast doctor`: examines this machine, its networks and the configuration, and reports problems, the smallest safe
  * interval, and what to do. This file decides what is examined without a configuration, for how long, and the exit
- * status. It is harmless beside a running daemon: it sends no advertisement, changes no address and answers no question
- * (docs/adr/0037). Findings are judged in src/doctor.
+ * status. The doctor is harmless beside a running daemon: it sends no advertisement, changes no address and answers no
+ * question (docs/adr/0037). Findings are judged in src/doctor.
  */
 
 import { hostname } from 'node:os'

@@ -52,7 +52,7 @@ export async function readRecording(path: string): Promise<Recorded> {
   }
 }
 
-/** Tells whether a file is a recording. It may also be an event journal. */
+/** Tells whether a file is a recording. The file may also be an event journal. */
 export async function isRecording(path: string): Promise<boolean> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {

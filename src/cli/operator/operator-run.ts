@@ -82,8 +82,8 @@ const asFailure = (written: Written): Written =>
   written.kind === 'missing' ? { kind: 'refused', why: 'the namespace of the Lease does not exist' } : written
 
 /**
- * Asks kube-api at an external address. Its certificate must be of this cluster, because another cluster's kube-api answers
- * readyz as well. No token is sent.
+ * Asks kube-api at an external address. The certificate of the external address must be of this cluster, because
+ * another cluster's kube-api answers readyz as well. No token is sent.
  */
 export async function askByCluster(
   access: ClusterAccess,

@@ -1,7 +1,7 @@
 /**
  * Prints the sentence of the status page for each VIP: the holder, since when and why, and the next in line. The code
- * of the page (http/page/, docs/adr/0041) makes the sentence. The other nodes, which `api.peers` lists, are asked for
- * their status. This file decides the warning in capitals before a sentence.
+ * of the page (http/page/, docs/adr/0041) makes the sentence. This file asks the nodes of `api.peers` for their status.
+ * This file decides the warning in capitals before a sentence.
  */
 
 import type { Snapshot } from '../../daemon/telemetry/snapshot.ts'

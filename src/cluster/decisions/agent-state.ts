@@ -86,8 +86,8 @@ export type Start = {
 }
 
 /**
- * The last configuration that the engine refused: time of the next attempt by the monotonic clock, and the delay before
- * that attempt in milliseconds.
+ * About the last configuration that the engine refused: time of the next attempt by the monotonic clock, and the delay
+ * before that attempt in milliseconds.
  */
 export type Refused = { readonly at: number; readonly wait: number; readonly problems: string }
 

@@ -1,9 +1,9 @@
 /**
- * The core of the agent. It converts events of the cluster, of this machine and of the engine into configurations,
- * stored peers and log messages, and decides when to run again. A failed lookup changes nothing: without the API, the
- * peers stay; without the engine, the last configuration waits. A refusal is logged once. A refused configuration is
- * tried again slowly, a new configuration immediately. This file knows nothing about sockets, files and clocks; `now`
- * is an argument.
+ * The core of the agent. The core converts events of the cluster, of this machine and of the engine into
+ * configurations, stored peers and log messages, and decides when to run again. A failed lookup changes nothing:
+ * without the API, the peers stay; without the engine, the last configuration waits. A refusal is logged once. A
+ * refused configuration is tried again slowly, a new configuration immediately. This file knows nothing about sockets,
+ * files and clocks; `now` is an argument.
  */
 import { AGENT_LOG } from '../../log/agent-events.ts'
 import { knownAfter } from './agent-knowledge.ts'

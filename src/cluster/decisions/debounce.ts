@@ -21,8 +21,8 @@ type Candidate = {
 export const IDLE: Debounce = { inForce: undefined, candidate: undefined }
 
 /**
- * Tells whether two configurations are equal. One function builds all configurations (desired-state.ts), so their keys
- * have the same order.
+ * Tells whether two configurations are equal. A single function builds all configurations (desired-state.ts), so their
+ * keys have the same order.
  */
 export const isSame = (one: Desired | undefined, other: Desired | undefined): boolean =>
   JSON.stringify(one) === JSON.stringify(other)

@@ -20,7 +20,7 @@ export const STABLE_URGENT = 500
 /**
  * Time in milliseconds before this node leaves an election because the other nodes cannot reach it: the node has
  * another address, or left the cluster. The node must leave before it has received nothing for an Active_Down_Interval
- * (3.7 s). The other nodes stop sending to this node after 5 s.
+ * (3.7 s). When a node has left, the other nodes stop sending to this node after 5 s.
  */
 export const STABLE_UNREACHED = 2_000
 /**

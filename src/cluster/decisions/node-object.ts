@@ -1,7 +1,7 @@
 /**
  * Reads a Node object of the API. No input causes an exception. A field with an invalid value is reported with that
- * value, and the value of an earlier reading is used if one exists. So a node whose object was invalid once stays a
- * peer.
+ * value, and the value of an earlier reading is used if one exists. By this rule a node whose object was invalid once
+ * stays a peer.
  */
 import type { ClusterNode, NodeAddress } from './cluster-node.ts'
 

@@ -1,6 +1,6 @@
 /**
- * The data that OpenShift's templates are executed with: the same fields as runtimecfg gives them. This file decides the
- * names and forms of the fields, and that a value that is not known is empty. It does not find the values.
+ * The data that OpenShift's templates are executed with: the same fields as runtimecfg gives them. This file decides
+ * the names and forms of the fields, and that a value that is not known is empty. This file does not find the values.
  */
 import type { Structure, TemplateValue } from '../../template/value.ts'
 import { type Address, familyOf } from '../../wire/address.ts'

@@ -1,8 +1,8 @@
 /**
- * The agent's process beside the engine. It passes events of the cluster, the machine and the engine to the core
+ * The agent's process beside the engine. The agent passes events of the cluster, the machine and the engine to the core
  * (cluster/decisions/agreement.ts), and executes the core's orders. This file decides the role of this node, as far as
- * it is known, and how often the machine is read. Each failure is logged, and the action is tried again. No failure
- * ends the process.
+ * it is known, and how often the machine is read. A failure is logged, and the action is tried again. No failure ends
+ * the process.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,7 +1,7 @@
 /**
  * Releases the API's address on the bootstrap node when the control plane no longer needs it there. holdfast's engine
- * has no order `stop`, so `stop` is a configuration without virtual routers. That configuration stays in force over a
- * restart of the agent. The time is decided in cluster/decisions/bootstrap-guard.ts.
+ * has no order `stop`, so `stop` is a configuration without virtual routers. A configuration without routers stays in
+ * force over a restart of the agent. The time is decided in cluster/decisions/bootstrap-guard.ts.
  */
 
 import { join } from 'node:path'
@@ -56,8 +56,8 @@ export async function watchBootstrap(
     if (next.order !== undefined) {
       const isStopped = next.order === 'stop'
       log(AGENT_LOG.bootstrapOrder, `bootstrap node: ${next.order} the engine`, { apiReady, ironicAnswers })
-      // The file is written before the engine is stopped. So an agent that is killed in between starts as stopped, and
-      // checks again.
+      // The file is written before the engine is stopped. Because of this order, an agent that is killed between the
+      // two steps starts as stopped, and checks again.
       if (isStopped) remember(true)
       if (say === undefined) wishes.stoppedIs(isStopped)
       else say(next.order)

@@ -1,6 +1,6 @@
 /**
- * Files of the agent: files whose existence is a fact, and files that are replaced as a whole. These files belong to
- * root and are never half written.
+ * Files of the agent: files whose existence is a fact, and files that are replaced as a whole. Files of the agent
+ * belong to root and are never half written.
  */
 import {
   chmodSync,

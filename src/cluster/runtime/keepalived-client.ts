@@ -81,8 +81,8 @@ function write(path: string, line: string): Promise<string | undefined> {
     connection.setTimeout(TIMEOUT, () => fail(`it was not received within ${TIMEOUT} ms`))
     connection.on('error', (error) => fail(error.message))
     connection.on('connect', () => connection.end(line))
-    // The receiver may send no answer, and may close the connection only after it has executed the order. So the
-    // written line counts as received.
+    // The receiver may send no answer, and may close the connection only after it has executed the order. For this
+    // reason the written line counts as received.
     connection.on('finish', () => {
       resolve(undefined)
       connection.setTimeout(0)

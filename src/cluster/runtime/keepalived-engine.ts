@@ -1,7 +1,7 @@
 /**
- * keepalived as the agent's engine. keepalived gets a file and an order, and never answers. So each configuration that
- * can be written counts as accepted, and the connection is never lost. keepalived's file is the configuration in force
- * (M8).
+ * keepalived as the agent's engine. keepalived gets a file and an order, and never answers. For this reason each
+ * configuration that can be written counts as accepted, and the connection is never lost. keepalived's file is the
+ * configuration in force (M8).
  */
 import { messageOf } from '../../base/message-of.ts'
 import type { Desired } from '../decisions/engine/desired.ts'
@@ -11,7 +11,9 @@ import type { EngineClient, HandedOver } from './engine-client.ts'
 import type { KeepalivedClient } from './keepalived-client.ts'
 import { textIn } from './machine.ts'
 
-/** `written`: returns the text of keepalived.conf, or the reason why there is none. In that case the file stays. */
+/**
+ * `written`: returns the text of keepalived.conf, or the reason why there is none. If there is no text, the file stays.
+ */
 export function keepalivedEngine(
   file: string,
   client: KeepalivedClient,

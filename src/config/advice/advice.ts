@@ -175,7 +175,8 @@ function staggerAdvice(placed: Placed, locate: Locate): Remark[] {
     ]
   const interval = router.advertisementInterval
   const step = staggerStep(centis(interval / 10), peers.length)
-  // After the Active stopped advertising, one router less competes for the addresses. So that peer is not counted.
+  // After the Active stopped advertising, one router less competes for the addresses. For this reason the peer that was
+  // Active is not counted.
   const rank = known.length > 0 ? known.filter((peer) => peer.priority === router.priority).length : peers.length - 1
   const closer = Math.ceil((rank * step * 256) / interval)
   const lower = known.map(({ priority = 0 }) => router.priority - priority).filter((less) => less > 0)

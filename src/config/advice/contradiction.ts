@@ -1,6 +1,6 @@
 /**
  * Contradictions between the values of one router (VR-CFG-01). The address family, the scope and the VRRP version limit
- * the other values. Each contradiction is an error, because only an edit of the configuration removes it. The functions
+ * the other values. A contradiction is an error, because only an edit of the configuration removes it. The functions
  * see one router at a time, and not the node.
  */
 import { refusedValue } from '../../base/refused-value.ts'

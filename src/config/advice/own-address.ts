@@ -100,7 +100,8 @@ function originOf(
   if (present.deprecated === false && hostPrefix === 128) return 'own'
   const company = own.filter(({ address }) => isLinkLocal(present.address) || !isLinkLocal(address))
   if (present.prefixLength === hostPrefix && (company.length > 0 || present.deprecated === true)) return 'leftover'
-  // The configuration lists the node's own address as well. That address is reported as the error.
+  // The configuration lists the node's own address as well. An own address in the configuration is reported as the
+  // error.
   if (
     present.prefixLength === hostPrefix &&
     company.length === 0 &&
@@ -108,12 +109,12 @@ function originOf(
     listedOwn.length > 0
   )
     return 'leftover'
-  // This configuration would install the address with the same prefix length, and the interface has another address. So
-  // the node does not need this address, and another daemon has installed it.
+  // The configuration that is checked would install the address with the same prefix length, and the interface has
+  // another address. In this case the node does not need the address, and another daemon has installed it.
   if (present.prefixLength === installed && company.length > 0) return 'another daemon'
   const octets = addressBytes(present.address)
-  // An address in the form of a VIP may belong to a router that was removed from the configuration. So the address does
-  // not tell the network of the node.
+  // An address in the form of a VIP may belong to a router that was removed from the configuration. For this reason
+  // such an address does not tell the network of the node.
   const further = company.some(
     (other) =>
       (other.prefixLength !== hostPrefix || present.deprecated === true) &&

@@ -27,8 +27,8 @@ export type PriorityTable = {
   /** Number of different probes and interfaces on which the columns of the table depend. */
   readonly independent: number
   /**
-   * True if the table has every combination of results. If not, the rows are: all probes up, each probe down alone, and
-   * all probes down.
+   * True if the table has every combination of results. If the table is shortened, the rows are: all probes up, each
+   * probe down alone, and all probes down.
    */
   readonly complete: boolean
   /**

@@ -80,7 +80,8 @@ type Tracking = {
   /** Base priorities of the router's peers that the configuration lists. */
   readonly known: readonly number[]
   /**
-   * True if the configuration was resolved on a known node. Then the list of peers does not contain the node itself.
+   * True if the configuration was resolved on a known node. On a known node the list of peers does not contain the node
+   * itself.
    */
   readonly isHere: boolean
   readonly checks: readonly Check[]
@@ -104,8 +105,8 @@ function reportOf({ router, known, isHere, checks, path, locate }: Tracking): Re
         'whatever its priority. Use weight 0 to release the addresses when a check fails.',
     )
   for (const message of small) warn(message)
-  // The configuration may have the same peer list on every node. Then a peer with the priority of this router is this
-  // node itself.
+  // The configuration may have the same peer list on every node. In a list that is the same on every node, a peer with
+  // the priority of this router may be this node itself.
   const own = isHere || small.length > 0 || !parameters.preempt ? -1 : known.indexOf(parameters.priority)
   const others = own < 0 ? [] : known.toSpliced(own, 1)
   const unless = others.length === 0 || weighing.length === 0 ? [] : tooSmall(router, others, table, best)

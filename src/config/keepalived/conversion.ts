@@ -40,8 +40,8 @@ function handlingLine({ keyword, at, message }: Handling): string {
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 
 /**
- * Returns a text without line breaks, for a comment in the converted file. So a name with a line break cannot end the
- * comment.
+ * Returns a text without line breaks, for a comment in the converted file. In such a text, a name with a line break
+ * cannot end the comment.
  */
 const oneLine = (text: string) => text.replace(/[\p{Cc}\u2028\u2029]/gu, ' ')
 

@@ -1,6 +1,6 @@
 /**
- * A configuration value with its position in a keepalived file. So problems of the schema and of the cross checks point
- * at the line that the operator wrote. This file knows nothing about which keys exist.
+ * A configuration value with its position in a keepalived file. With these positions, problems of the schema and of the
+ * cross checks point at the line that the operator wrote. This file knows nothing about which keys exist.
  */
 import type { Locate, Path, Position } from '../problem.ts'
 

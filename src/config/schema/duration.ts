@@ -6,8 +6,8 @@ import { type Millis, millis } from '../../wire/units.ts'
 
 const UNIT: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
-// A duration has at most six decimals. That is enough for every bound in use, and a double holds the milliseconds
-// exactly.
+// A duration has at most six decimals. Six decimals are enough for every bound in use, and a double holds the
+// milliseconds exactly.
 export const DURATION = /^(?:\d{1,9}(?:\.\d{1,6})?(?:ms|s|m|h)){1,4}$/
 
 /**

@@ -1,7 +1,7 @@
 /**
- * The kinds of values in a configuration. Each kind has a text that says what it accepts, such as `an integer from 1 to
- * 255`. That text is the end of a message (schema-problem.ts). This file knows nothing about which key has which kind,
- * and other values of the configuration.
+ * The kinds of values in a configuration. Every kind of value has a text that says what it accepts, such as
+ * `an integer from 1 to 255`. The text of a kind is the end of a message (schema-problem.ts). This file knows nothing
+ * about which key has which kind, and other values of the configuration.
  */
 import * as z from 'zod'
 import { type Address, addressBytes, familyOf, firstOctet, isMulticast, parseAddress } from '../../wire/address.ts'
@@ -10,7 +10,7 @@ import type { Millis } from '../../wire/units.ts'
 import { hostPart, hostPrefixLength } from '../network.ts'
 import { DURATION, formatDuration, parseDuration } from './duration.ts'
 
-/** A VIP. Its prefix length only selects the network for `interface: auto`. */
+/** A VIP. The prefix length of a VIP only selects the network for `interface: auto`. */
 export type NetworkAddress = { readonly address: Address; readonly prefixLength: number | undefined }
 export type ListenAddress = { readonly host: Address; readonly port: number }
 

@@ -11,8 +11,8 @@ const INTERVAL = millis(1000)
 const FAST_INTERVAL = millis(20)
 const JITTER = 0.1
 /**
- * Shortest default of `unknownAfter`, in milliseconds. So the last result of a check stays valid while a check worker
- * that hangs is detected and started again.
+ * Shortest default of `unknownAfter`, in milliseconds. With this default the last result of a check stays valid while a
+ * check worker that hangs is detected and started again.
  */
 const LEAST_UNKNOWN_AFTER = 8000
 

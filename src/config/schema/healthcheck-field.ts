@@ -1,6 +1,6 @@
 /**
- * Reads values that only health checks have. This file decides which status, URL and header are valid. The same classes
- * URL and RegExp are used as in the checks, so that only values which a check can use are accepted.
+ * Reads values that only health checks have. This file decides which status, URL and header are valid. This file uses
+ * the classes URL and RegExp, as the checks do, so that it accepts only values that a check can use.
  */
 import * as z from 'zod'
 import type { StatusRange } from '../../healthcheck/check.ts'

@@ -1,7 +1,7 @@
 /**
- * The keys of an entry of `healthchecks:`. One schema has all keys, so a wrong value causes one message, and not the
- * failure of seven alternatives. Which keys may stand together is decided in healthcheck-kind.ts, and the defaults in
- * healthcheck-defaults.ts.
+ * The keys of an entry of `healthchecks:`. The schema of an entry has all keys, so a wrong value causes one message,
+ * and not the failure of seven alternatives. Which keys may stand together is decided in healthcheck-kind.ts, and the
+ * defaults in healthcheck-defaults.ts.
  */
 import * as z from 'zod'
 import { parseAddress } from '../../wire/address.ts'

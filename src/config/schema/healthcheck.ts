@@ -1,4 +1,4 @@
-/** The schema of an entry of `healthchecks:`. It tests the keys and returns the health check. */
+/** The schema of an entry of `healthchecks:`. The schema tests the keys and returns the health check. */
 import * as z from 'zod'
 import type { Check } from '../checks.ts'
 import { checkFrom } from './healthcheck-defaults.ts'

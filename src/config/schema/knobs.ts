@@ -128,8 +128,8 @@ export function routerKnobs(
 }
 
 /**
- * Tells whether a listed peer has a TTL range. If so, packets of routers that are not listed are refused; otherwise the
- * range would be useless (VR-UC-04).
+ * Tells whether a listed peer has a TTL range. If a peer has a TTL range, packets of routers that are not listed are
+ * refused; otherwise the range would be useless (VR-UC-04).
  */
 function hasTtlRange(router: Transported): boolean {
   const { peers = [] } = unicastOf(router) ?? {}

@@ -63,7 +63,10 @@ const fileNote = (name: string, what: string, path: string): string =>
   `HTTP cannot tell whether ${what}. Check "${name}" is up while the file ${path} exists. An agent on the node must write it; ` +
   'without the file, the weight of the check is never added'
 
-/** Notes about checks that HTTP cannot do. Such a check reads a file, and stays down if no agent writes that file. */
+/**
+ * Notes about checks that HTTP cannot do. A check that HTTP cannot do reads a file, and stays down if no agent writes
+ * that file.
+ */
 const NOTES: Readonly<Record<PresetName, readonly string[]>> = {
   'openshift-api': [
     fileNote('openshift-iptables', 'the rules that send API traffic to HAProxy exist', PRESET_FILES.iptables),

@@ -13,7 +13,7 @@ export type ReadDocument = {
   readonly value: unknown
   readonly locate: Locate
   readonly problems: readonly Problem[]
-  /** True if the text of the configuration is YAML. If not, `value` has no meaning. */
+  /** True if the text of the configuration is YAML. If the text is not YAML, `value` has no meaning. */
   readonly wellFormed: boolean
 }
 

@@ -1,7 +1,7 @@
 /**
  * Finds white space that breaks a YAML text: a key with an indentation that belongs to no level, or a no-break space
  * from an editor or a web page. For each of these mistakes, the YAML parser reports five errors, and none of them names
- * the cause. These functions are called only for a text that is not YAML.
+ * the cause. The functions of this file are called only for a text that is not YAML.
  */
 
 /** A mistake in a YAML text. `offset` is the index of the mistake in the text. */
@@ -10,7 +10,7 @@ export type Culprit = { readonly offset: number; readonly message: string }
 const NO_BREAK_SPACE = '\u00a0'
 export const NO_BREAK_SPACE_FOUND = 'this line contains a no-break space (U+00A0)'
 
-/** Tells whether a key contains a no-break space. Such a key is valid YAML, and always a mistake. */
+/** Tells whether a key contains a no-break space. A key with a no-break space is valid YAML, and always a mistake. */
 export const holdsNoBreakSpace = (key: string): boolean => key.includes(NO_BREAK_SPACE)
 
 /**

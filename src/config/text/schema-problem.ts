@@ -93,8 +93,8 @@ export const isSecret = (path: Path): boolean =>
   path.some((step) => SECRETS.includes(step)) || (path[0] === 'api' && path[1] === 'peers')
 
 /**
- * Tells whether the error concerns the content of an alternative. If so, the operator meant this alternative of the
- * union.
+ * Tells whether the error concerns the content of an alternative. If the error concerns the content, the operator meant
+ * this alternative of the union.
  */
 function isAboutContent(issue: z.core.$ZodIssue): boolean {
   return issue.path.length > 0 || issue.code === 'unrecognized_keys' || issue.code === 'custom'

@@ -1,6 +1,6 @@
 /**
- * Finds the known word that was probably meant. Two letters that changed places count as one mistake, as in `vird`.
- * This file knows nothing about the use of the words.
+ * Finds the known word that was probably meant. A pair of letters that changed places count as one mistake, as in
+ * `vird`. This file knows nothing about the use of the words.
  */
 
 /**

@@ -1,8 +1,8 @@
 /**
  * Keeps the addresses of a router installed. This class decides which addresses should be on this node in the present
- * state of the router, and where the router last removed addresses. It also decides when a failed installation is a
- * fault of the router, and for how long (ground rule 6: addresses within 10 ms, or priority 0). It does not know
- * packets, decisions of sync groups, or how the kernel gets an address (`address-keeper.ts`).
+ * state of the router, and where the router last removed addresses. AddressDuty also decides when a failed installation
+ * is a fault of the router, and for how long (ground rule 6: addresses within 10 ms, or priority 0). AddressDuty does
+ * not know packets, decisions of sync groups, or how the kernel gets an address (`address-keeper.ts`).
  */
 import type { Fault } from '../../vrrp/event.ts'
 import { ownsAddresses, type Parameters } from '../../vrrp/parameters.ts'

@@ -1,7 +1,7 @@
 /**
  * Follows the files of `interface: { holding: FILE }`: the content of each file as last reported, and the address in
- * force. That address is the last one named in the file that an interface of this node had. A change is reported once.
- * This class does not know how a file is read or watched, or what an address means for a router.
+ * force. The address in force is the last address named in the file that an interface of this node had. A change is
+ * reported once. This class does not know how a file is read or watched, or what an address means for a router.
  */
 import type { NamedAddress } from '../../config/named-address.ts'
 import { LOG } from '../../log/log.ts'

@@ -44,7 +44,7 @@ const REPAIR_AFTER = 10
 const REPAIR_AGAIN = 1_000
 /**
  * Milliseconds after which removed addresses are removed once more. A guardian whose renewal was delayed has by then
- * noticed that its plan was withdrawn. Such a guardian has then removed the addresses that it renewed.
+ * noticed that its plan was withdrawn. A guardian with a withdrawn plan has removed the addresses that it renewed.
  */
 const AFTERTHOUGHT = 50
 /** Milliseconds in which a reappearing address does not count as a change by another program. */

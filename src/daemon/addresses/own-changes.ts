@@ -23,8 +23,8 @@ export class OwnChanges {
   }
 
   /**
-   * Tells whether a notification is older than a removal of ours that the kernel has not reported yet. Such a
-   * notification may be a renewal, or another change of an existing address. Until the kernel reports the removal, no
+   * Tells whether a notification is older than a removal of ours that the kernel has not reported yet. A notification
+   * that is older may be a renewal, or another change of an existing address. Until the kernel reports the removal, no
    * address can have been added again.
    */
   isOutdated(kind: Notification, present: PresentAddress): boolean {

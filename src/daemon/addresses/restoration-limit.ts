@@ -1,8 +1,8 @@
 /**
- * Limits how often an address is installed again after another program removed it. Otherwise holdfast and that program
- * could continue for ever. After too many restorations in a minute there is a pause. Each further pause is twice as
- * long, until a minute passes without a removal. Only additions count: an extra address is removed however often it
- * appears, because it would mean two holders. This file knows nothing about what a pause means for the router.
+ * Limits how often an address is installed again after another program removed it. Without a limit, holdfast and the
+ * other program could continue for ever. After too many restorations in a minute there is a pause. Every further pause
+ * is twice as long, until a minute passes without a removal. Only additions count: an extra address is removed however
+ * often it appears, because it would mean two holders. This file knows nothing about what a pause means for the router.
  */
 import type { Address } from '../../wire/address.ts'
 import { type Millis, plus } from '../../wire/units.ts'

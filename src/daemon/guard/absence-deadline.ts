@@ -1,7 +1,7 @@
 /**
- * Computes the time until which peers rely on a router, from its last advertisement. That time is the deadline of the
- * router's cleanup plan. This file decides what counts as advertised, and for how long each advertisement is valid. A
- * router in Leaving, which sends no advertisement, has to report itself alive.
+ * Computes the time until which peers rely on a router, from its last advertisement. The computed time is the deadline
+ * of the router's cleanup plan. This file decides what counts as advertised, and for how long each advertisement is
+ * valid. A router in Leaving, which sends no advertisement, has to report itself alive.
  */
 import { type Centis, centisToMillis, type Millis, plus } from '../../wire/units.ts'
 import type { SendOutcome } from '../ports.ts'
@@ -16,8 +16,8 @@ const SHORT_PATIENCE = 1.5
 /** Milliseconds that are added to one interval if that is longer. */
 const SHORTEST = 50
 /**
- * Milliseconds for which a router that lost an election may keep its addresses. That is longer than the grace period
- * (vrrp/extensions/grace-period.ts), and than the engine is normally late.
+ * Milliseconds for which a router that lost an election may keep its addresses. This time is longer than the grace
+ * period (vrrp/extensions/grace-period.ts), and than the engine is normally late.
  */
 const LAST_PATIENCE = 70
 /**
@@ -28,12 +28,15 @@ const LONGEST_LAST_PATIENCE = 250
 /** A router in Leaving reports itself alive after a third of its deadline. */
 const SHARE = 3
 
-/** Errors for a destination with which no host answers. So no peer at that destination can rely on this router. */
+/**
+ * Errors for a destination with which no host answers. After such an error no peer at that destination can rely on this
+ * router.
+ */
 const UNREACHABLE = new Set(['EHOSTUNREACH', 'ENETUNREACH'])
 
 /**
- * Tells whether an advertisement counts as sent. `canSend` is true if the link is up. One accepted datagram is enough,
- * because a peer without it cannot be told from a lost packet.
+ * Tells whether an advertisement counts as sent. `canSend` is true if the link is up. A single accepted datagram is
+ * enough, because a peer that did not receive it cannot be distinguished from a lost packet.
  */
 export function wasSent(outcomes: readonly SendOutcome[], canSend: boolean): boolean {
   if (outcomes.some(({ ok }) => ok)) return true

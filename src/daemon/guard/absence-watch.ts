@@ -47,9 +47,9 @@ export class AbsenceWatch {
   }
 
   /**
-   * Posts an absence to the groups before any waiting packet or notification is read. Otherwise an Active would install
-   * addresses again that the guardian has removed. Returns true if the state of a group may have changed, so that this
-   * turn must run the effects.
+   * Posts an absence to the groups before any waiting packet or notification is read. If a packet were read first, an
+   * Active would install addresses again that the guardian has removed. Returns true if the state of a group may have
+   * changed, so that this turn must run the effects.
    */
   notice(now: Millis): boolean {
     const { clock, groups, guardian } = this.#context

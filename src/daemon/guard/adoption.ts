@@ -1,7 +1,8 @@
 /**
- * Adopts the routers of an engine that crashed (docs/adr/0088) or was replaced (docs/adr/0096). The guardian's clock still advertises for them, and the
- * kernel has their addresses. This file decides which routers are adopted: those for which nothing has changed since.
- * The others start as always, and the guardian executes the cleanup plans that the other engine made for them.
+ * Adopts the routers of an engine that crashed (docs/adr/0088) or was replaced (docs/adr/0096). The guardian's clock
+ * still advertises for them, and the kernel has their addresses. This file decides which routers are adopted: those for
+ * which nothing has changed since. All other routers start as usual, and the guardian executes the cleanup plans that
+ * the other engine made for these routers.
  */
 import type { Config } from '../../config/config.ts'
 import { heldAddresses } from '../../config/schema/virtual-address.ts'

@@ -1,7 +1,7 @@
 /**
  * Builds the cleanup plan of a group. When this engine has died or is absent, the guardian removes the addresses of all
- * members, then sends priority 0. Until then the guardian renews the addresses. Addresses that are the node's own
- * (priority 255) are in no plan. When the guardian gets a plan is decided in cleanup.ts.
+ * members, then sends priority 0. While the engine is present, the guardian renews the addresses. Addresses that are
+ * the node's own (priority 255) are in no plan. When the guardian gets a plan is decided in cleanup.ts.
  */
 import { ownsAddresses, type Parameters } from '../../vrrp/parameters.ts'
 import { skewTime } from '../../vrrp/timers.ts'

@@ -1,8 +1,8 @@
 /**
- * The cleanup plan of a sync group, or of a router without one. It is one plan for all members that have addresses,
- * with the earliest of their deadlines. An engine that is absent for one member is absent for all. This file decides
- * when the guardian gets a plan, a deadline or the end of the plan. It does not know the content of a plan
- * (cleanup-plan.ts), or what the members do after an execution.
+ * The cleanup plan of a sync group, or of a router without one. A cleanup plan is one plan for all members that have
+ * addresses, with the earliest of their deadlines. An engine that is absent for one member is absent for all. This file
+ * decides when the guardian gets a plan, a deadline or the end of the plan. This file does not know the content of a
+ * plan (cleanup-plan.ts), or what the members do after an execution.
  */
 import { isInGracePeriod } from '../../vrrp/extensions/grace-period.ts'
 import type { GroupStep } from '../../vrrp/extensions/sync-group/sync-group.ts'
@@ -164,9 +164,9 @@ export class Cleanup {
   }
 
   /**
-   * Ends the plan after its members moved to other groups. The guardian gets an empty plan first. Otherwise a guardian
-   * that renews while the plan is withdrawn would remove addresses that belong to the new groups. Returns false if the
-   * guardian has executed the plan in the meantime.
+   * Ends the plan after its members moved to other groups. The guardian gets an empty plan first. Without the empty
+   * plan, a guardian that renews while the plan is withdrawn would remove addresses that belong to the new groups.
+   * Returns false if the guardian has executed the plan in the meantime.
    */
   handOver(): boolean {
     const { guarded, unit } = this
@@ -203,7 +203,7 @@ export class Cleanup {
 
   readonly #armAgain = (): void => {
     if (this.#planned === '') return
-    // All members may have ended in the same turn. Nothing else would withdraw a plan without claimants.
+    // All members may have ended in the same turn. No other code would withdraw a plan without claimants.
     if (this.#claimants() === '') this.withdraw()
     else this.arm()
   }

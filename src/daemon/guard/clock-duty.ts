@@ -2,7 +2,7 @@
  * Decides which routers have a clock (docs/adr/0086). At the end of a turn, a router at rest leaves its advertisements
  * to the clock: they say the same as the last one. An event takes the clocks of the whole sync group back before it is
  * handled (router/post-event.ts). This file also proves that the engine has read everything, and handles a clock that
- * is late. It does not know what a router does with an event, or how the guardian keeps time.
+ * is late. This file does not know what a router does with an event, or how the guardian keeps time.
  */
 import { isOwner } from '../../vrrp/parameters.ts'
 import { centisToMillis, type Millis, millis, plus, sooner } from '../../wire/units.ts'
@@ -93,7 +93,7 @@ export class ClockDuty {
     for (const { clock, state } of members) {
       if (!clock.takeEnded()) continue
       isEnded = true
-      // Otherwise each advertisement of the new Active would wake the clock.
+      // Without this line, each advertisement of the new Active would wake the clock.
       if (state.name !== 'Active') clock.forget()
     }
     if (isEnded) this.#context.guardian.clock?.release(group.cleanup.unit)
@@ -206,7 +206,8 @@ function orderOf(router: Router, now: Millis): MadeOrder | undefined {
   const first = state.adverAt
   const period = duplicates.canBeRepeated(now) && io.questions.areHere(router) ? io.detection.period : undefined
   const advance = millis(first % (centisToMillis(interval) / TIMES))
-  // The first questions may be later than this by the advance, as after a late round. An earlier question would not be expected.
+  // The first questions of an order may be later than this by the advance, as after a late round. An earlier question
+  // would not be expected.
   const { after, before, detection } = io.questions.repeated(router, millis(first - advance), period)
   const advertisement: readonly ClockRecord[] = advertiser
     .datagrams(parameters, priority)

@@ -1,9 +1,10 @@
 /**
  * Watches the guardian. Engine and guardian send each other beats. This file decides when the guardian counts as lost.
- * That needs more than one look at the clock, because this process or the whole container may have been frozen. It also
- * decides when to look. The death of a guardian wakes the engine, so a look is needed only for one that hangs. It is
- * due when the guardian could be silent for too long. A turn that runs for another reason looks as well, and moves the
- * next look. This file does not know what an engine without a guardian does.
+ * To count as lost, the guardian is checked at more than one time, because this process or the whole container may have
+ * been frozen. This file also decides when to check the guardian. The death of a guardian wakes the engine, so a look
+ * is needed only for one that hangs. A look at the guardian is due when the guardian could be silent for too long. A
+ * turn that runs for another reason looks as well, and moves the next look. This file does not know what an engine
+ * without a guardian does.
  */
 import { LOG } from '../../log/log.ts'
 import type { Millis } from '../../wire/units.ts'
@@ -23,8 +24,8 @@ const LONGEST_WATCHED = 6_000
 /** Milliseconds between two looks if the engine is not woken by the death of the guardian or a suspension. */
 const LONGEST_UNHEARD = 250
 /**
- * Share of this time after which a turn that runs for another reason also looks for the guardian. So the engine is not
- * woken for the look alone.
+ * Share of this time after which a turn that runs for another reason also looks for the guardian. By this share the
+ * engine is not woken for the look alone.
  */
 const SHARE = 0.4
 /** Milliseconds. If the engine tests the guardian later than this, this process did not run itself. */
@@ -35,9 +36,9 @@ const LATE = 250
  */
 const LEAST_PATIENCE = { renewing: 1_000, otherwise: 2_000 }
 /**
- * Milliseconds for a guardian that is changing addresses. It waits for the kernel, which has one lock for network
- * settings (RTNL). Another process may hold that lock, for example to delete thousands of links. No program can change
- * an address then, and no lifetime ends.
+ * Milliseconds for a guardian that is changing addresses. Such a guardian waits for the kernel, which has one lock for
+ * network settings (RTNL). Another process may hold that lock, for example to delete thousands of links. No program can
+ * change an address then, and no lifetime ends.
  */
 const KERNEL_PATIENCE = 10_000
 
@@ -118,7 +119,10 @@ export class GuardianWatch {
     this.#judge()
   }
 
-  /** Tests the guardian in a wake-up without a turn, if the port watches. Otherwise the next turn or timer tests. */
+  /**
+   * Tests the guardian in a wake-up without a turn, if the port watches. If the port does not watch, the next turn or
+   * timer tests the guardian.
+   */
   glanceIfWatched(now: Millis): void {
     if (this.#isWatched) this.glance(now)
   }

@@ -3,7 +3,9 @@
  * decides only the format. A text of another form is no record: an engine of another version wrote it.
  */
 
-/** Number of the form of the text. It changes if an engine with the old number would misunderstand the new text. */
+/**
+ * Number of the form of the text. The number changes if an engine with the old number would misunderstand the new text.
+ */
 const FORMAT = 1
 
 /** An Active that leaves its advertisements to the guardian's clock. */

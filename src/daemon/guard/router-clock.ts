@@ -1,6 +1,7 @@
 /**
- * The clock of one router as the engine sees it (docs/adr/0086). It tells whether the clock sends the advertisements, and
- * what the clock has sent. This file decides which rounds are new, and when a clock is late. It does not know states or frames, or when a router gets a clock (clock-duty.ts).
+ * The clock of one router as the engine sees it (docs/adr/0086). RouterClock tells whether the clock sends the
+ * advertisements, and what the clock has sent. This file decides which rounds are new, and when a clock is late. This
+ * file does not know states or frames, or when a router gets a clock (clock-duty.ts).
  */
 import { type Centis, centisToMillis, type Millis, millis, plus } from '../../wire/units.ts'
 import type { ClockOrder, ClockReading, GuardianPort } from '../ports.ts'
@@ -124,8 +125,8 @@ export class RouterClock {
   }
 
   /**
-   * True while the clock still sends the frames of an engine that crashed. They stay until the router is at rest, or an
-   * event ends the clock.
+   * True while the clock still sends the frames of an engine that crashed. These frames stay until the router is at
+   * rest, or an event ends the clock.
    */
   get isAdopted(): boolean {
     return this.#isAdopted && this.isArmed
@@ -243,7 +244,7 @@ export class RouterClock {
     return plus(sentAt, COVER * centisToMillis(interval))
   }
 
-  /** Reads the router's slot in shared memory. Each reading sets the measured lateness of the clock to 0. */
+  /** Reads the router's slot in shared memory. Every reading sets the measured lateness of the clock to 0. */
   #look(): ClockReading | undefined {
     const reading = this.#guardian.clock?.read(this.slot)
     if (reading !== undefined) this.#latest = Math.max(this.#latest, reading.latest)

@@ -68,8 +68,8 @@ export class CheckBoard {
   }
 
   /**
-   * Adopts the results of the engine before. Each counts as long as if it had been heard here, at `heardAt`. The caller
-   * must set the checks first.
+   * Adopts the results of the engine before. An adopted result counts as long as a result that this engine received, at
+   * `heardAt`. The caller must set the checks first.
    */
   restore(results: readonly Kept[], now: Millis): void {
     for (const { check, heardAt, result, since, weight } of results) {
@@ -164,7 +164,10 @@ export class CheckBoard {
     return [...this.#probes.values()].map(({ spec }) => spec)
   }
 
-  /** Returns the results with which a new check worker continues. So the start of a worker changes no result. */
+  /**
+   * Returns the results with which a new check worker continues. With these results, the start of a worker changes no
+   * result.
+   */
   formerly(): readonly Formerly[] {
     return [...this.#probes].flatMap(([check, { state }]): Formerly[] => {
       const { since, countsAs, weight } = state

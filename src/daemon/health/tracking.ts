@@ -24,7 +24,7 @@ export type Part = {
   readonly adds: number
 }
 
-/** Trackers that a reload removed. They count until the trackers of the new configuration have results. */
+/** Trackers that a reload removed. Removed trackers count until the trackers of the new configuration have results. */
 export type Replaced = {
   /** Contributions to the priority that the removed trackers had at the time of the reload. */
   readonly parts: readonly Part[]
@@ -63,8 +63,8 @@ export const untracked = (priority: number): Tracking => ({
  * Computes the effective priority and the faults of a router. `starts` is true for a router in Initialize. The router
  * waits there for the first result of a check without weight (VR-TRK-05). A running router that gets a check without
  * weight by a reload continues until the check has a result. `replaced` has the contributions of removed trackers,
- * which a running router uses until the new trackers have results. Otherwise its priority could fall for a moment, and
- * the VIPs would move.
+ * which a running router uses until the new trackers have results. Without `replaced` the priority of a router could
+ * fall for a moment, and the VIPs would move.
  */
 export function trackingOf(
   base: number,

@@ -77,9 +77,9 @@ export class Announcer {
 
   /**
    * Creates an announcer. `isReady` tells whether packets to an address arrive on this node. The kernel adds the local
-   * route of an IPv6 address some time after it has accepted the address. Before that, a client that receives the
-   * announcement gets no answer. `spacing` returns the milliseconds between two frames; `undefined` means the rates of
-   * the pacer.
+   * route of an IPv6 address some time after it has accepted the address. Before the kernel has the route, a client
+   * that receives the announcement gets no answer. `spacing` returns the milliseconds between two frames; `undefined`
+   * means the rates of the pacer.
    */
   constructor(
     send: (frames: readonly Uint8Array[]) => readonly SendOutcome[],

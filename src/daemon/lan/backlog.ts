@@ -21,8 +21,9 @@ export class Backlog {
   note({ empty, lost, packets }: DrainResult): void {
     this.#sinceEmpty += packets
     this.#unread = !empty
-    // The kernel reports a dropped packet only with a packet that is queued later. So a queue that may have been full
-    // hides its last drops. Only a packet from a queue that was empty before shows that no drop is hidden.
+    // The kernel reports a dropped packet only with a packet that is queued later. For this reason a queue that may
+    // have been full hides its last drops. Only a packet from a queue that was empty before shows that no drop is
+    // hidden.
     if (lost > 0 || this.#sinceEmpty >= FITS) this.#dropped = true
     else if (this.#wasEmpty && empty && packets > 0) this.#dropped = false
     if (empty) this.#sinceEmpty = 0

@@ -13,7 +13,7 @@ import { type Millis, millis, plus } from '../../wire/units.ts'
 /**
  * Number of advertisement intervals without an answer after which a peer counts as separated from this node. A peer
  * that became Active because it did not receive this node has missed three advertisements and the questions after them
- * (RFC 9568 §6.1). One or two lost packets are not a split.
+ * (RFC 9568 §6.1). The loss of one or two packets is not a split.
  */
 const SILENCE = 2.5
 /**
@@ -22,8 +22,8 @@ const SILENCE = 2.5
  */
 export const SPACING = 45
 /**
- * A clock asks a peer at the MAC of its last answer, and asks the whole LAN with one of this number of questions. So a
- * peer with a new MAC is found, and the LAN is not disturbed by each question.
+ * A clock asks a peer at the MAC of its last answer, and asks the whole LAN with one of this number of questions. By
+ * the questions to the LAN, a peer with a new MAC is found, and the LAN is not disturbed by each question.
  */
 const WIDE_EVERY = 8
 

@@ -76,9 +76,9 @@ export class PeerWatch {
   }
 
   /**
-   * Handles a report of the kernel about a peer. The kernel does not report a new entry that is unresolved. So the
-   * first report of a peer may be the end of a network split. One announcement too many is better than one too few. A
-   * peer that the kernel only checks was reachable before.
+   * Handles a report of the kernel about a peer. The kernel does not report a new entry that is unresolved. For this
+   * reason the first report of a peer may be the end of a network split. An announcement too many is better than one
+   * too few. A peer that the kernel only checks was reachable before.
    */
   #hear(address: Address, resolution: NeighborResolution): void {
     if (!this.#context.isPeer(address)) return

@@ -36,7 +36,7 @@ export class Questions {
   readonly #broadcasts = new BucketByVrid(RATES.broadcastQuestion)
   readonly #followUps = new BucketByVrid(RATES.followUpQuestion)
   /**
-   * Frames of the last question to the LAN, by VRID. They are stored, because an Active asks the same question
+   * Frames of the last question to the LAN, by VRID. The frames are stored, because an Active asks the same question
    * repeatedly and new frames used most of the memory of a turn.
    */
   readonly #written = new Map<number, Asking & { parameters: Parameters; frames: readonly Uint8Array[] }>()
@@ -58,8 +58,8 @@ export class Questions {
    * Returns the frames that ask, before an advertisement, which other host has the router's first VIP. The question
    * does not disturb other hosts: only VRRP routers receive the multicast group of VRRP, and only holders of an IPv6
    * address its solicited-node group (docs/adr/0007). A router that answers through a macvlan (FRR) receives no IPv4
-   * group, so its virtual MAC is asked, too (docs/adr/0007). IPv4 routers with unicast have no common address. There
-   * the whole LAN is asked, less often.
+   * group, so its virtual MAC is asked, too (docs/adr/0007). IPv4 routers with unicast have no common address. For
+   * these routers the question goes to the whole LAN, less often.
    */
   before(parameters: Parameters, now: Millis): readonly Uint8Array[] {
     const { family, transport, vrid } = parameters

@@ -22,8 +22,8 @@ import { Backlog } from './backlog.ts'
 import { describeMismatch, isMismatch } from './mismatched-routers.ts'
 
 /**
- * Limit of batches that are read when a deadline expires: 4 096 packets. After that the router decides, so that a flood
- * cannot prevent a takeover (ground rule 2: a waiting packet counts).
+ * Limit of batches that are read when a deadline expires: 4 096 packets. After these batches the router decides, so
+ * that a flood cannot prevent a takeover (ground rule 2: a waiting packet counts).
  */
 const DRAIN_BATCHES = 32
 /**
@@ -33,9 +33,9 @@ const DRAIN_BATCHES = 32
  */
 const DRAIN_TIME = 25
 /**
- * Number of batches that are read before the engine looks at its deadlines again. So due work, above all the next own
- * advertisement, waits for these packets only. One turn reads about as many packets as there are virtual routers, and
- * can answer all of them.
+ * Number of batches that are read before the engine looks at its deadlines again. With this limit, due work, above all
+ * the next own advertisement, waits for these packets only. A turn reads about as many packets as there are virtual
+ * routers, and can answer all of them.
  */
 export const READ_BATCHES = 2
 
@@ -183,8 +183,8 @@ function describeWarning(
   { parameters }: Router,
 ): string {
   if (isMismatch(warning)) return `: it ${describeMismatch(warning, version, parameters.version)}`
-  // RFC 9568 §7.1 with EID 8298: a Backup that took over while the address owner was away is not misconfigured. So its
-  // advertisement causes no warning for the owner.
+  // RFC 9568 §7.1 with EID 8298: a Backup that took over while the address owner was away is not misconfigured. For
+  // this reason the advertisement of such a Backup causes no warning for the owner.
   if (warning === 'advert-received-while-owner')
     return `: it has priority ${priority}, and this router is the address owner (priority 255)`
   return ''

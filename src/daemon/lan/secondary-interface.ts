@@ -97,8 +97,8 @@ export class SecondaryInterface {
   }
 
   /**
-   * Sends frames on the secondary interface. The first call opens the socket. If that fails, the failure is logged, and
-   * the next call tries again.
+   * Sends frames on the secondary interface. The first call of this function opens the socket. If that fails, the
+   * failure is logged, and the next call tries again.
    */
   #send(frames: readonly Uint8Array[]): readonly SendOutcome[] {
     if (this.#frames === undefined) {

@@ -1,7 +1,7 @@
 /**
  * Keeps the secondary interfaces of a segment. A secondary interface is created when a router first needs it, and
- * closed when no router needs it. This file decides which addresses of a router belong to the segment itself. The other
- * addresses are announced, and answers for them received, by secondary-interface.ts.
+ * closed when no router needs it. This file decides which addresses of a router belong to the segment itself. For all
+ * other addresses, secondary-interface.ts announces and receives the answers.
  */
 import { type Address, type Family, familyOf } from '../../wire/address.ts'
 import type { Base } from '../addresses/address-places.ts'

@@ -137,7 +137,8 @@ export class Segment implements RouterIo {
 
   /**
    * Adopts the present state of the interface. If its MAC has changed (bonding, or a bridge with the MAC of its first
-   * port), the addresses are announced again. Otherwise the hosts of the LAN would keep sending to the old MAC.
+   * port), the addresses are announced again. Without this announcement the hosts of the LAN would keep sending to the
+   * old MAC.
    */
   follow(link: Link, now: Millis): void {
     const moved = link.mac !== this.#link.mac
@@ -165,9 +166,9 @@ export class Segment implements RouterIo {
   }
 
   /**
-   * Tells whether the interface is up and has the source address. If not, the sockets of the segment should be closed.
-   * When they are opened again, they join their multicast groups again. The kernel may have forgotten these groups
-   * (IPv6 turned off, or an MTU below 1280), and so may snooping switches.
+   * Tells whether the interface is up and has the source address. If the interface is down or lacks the address, the
+   * sockets of the segment should be closed. When they are opened again, they join their multicast groups again. The
+   * kernel may have forgotten these groups (IPv6 turned off, or an MTU below 1280), and so may snooping switches.
    */
   isUsable(): boolean {
     const { view } = this.#context
@@ -242,8 +243,8 @@ export class Segment implements RouterIo {
 
   /**
    * Sets what the sockets receive: announcements of other hosts while a router waits for them, and answers while a
-   * router asks. Also watches the peers to which an Active sends by unicast, because ARP and NDP questions do not reach
-   * peers behind a router.
+   * router asks. This function also watches the peers to which an Active sends by unicast, because ARP and NDP
+   * questions do not reach peers behind a router.
    */
   watchAnnouncements(): void {
     const routers = [...this.routers.values()]

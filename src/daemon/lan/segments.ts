@@ -10,8 +10,8 @@ import type { Router } from '../router/router.ts'
 import { Segment, type SegmentContext } from './segment.ts'
 
 /**
- * Milliseconds until the next attempt to open sockets. The first wait is short, because the kernel prepares a new
- * interface or address within milliseconds.
+ * Milliseconds until the next attempt to open sockets. The first wait for the sockets is short, because the kernel
+ * prepares a new interface or address within milliseconds.
  */
 const OPEN_RETRY_FIRST = 20
 const OPEN_RETRY_LAST = 1_000

@@ -1,6 +1,6 @@
 /**
  * The port of the guardian, the process beside the engine that executes a cleanup plan when the engine has died or
- * hangs. Its clock repeats advertisements for the engine.
+ * hangs. The guardian's clock repeats advertisements for the engine.
  */
 import type { Address, Family } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
@@ -69,8 +69,8 @@ export type GuardianBeat = {
 }
 
 /**
- * Part of a round of the clock: a packet or an Ethernet frame. It goes with each round whose number `every` divides;
- * absent = with each round. At least one packet goes with each round.
+ * Part of a round of the clock: a packet or an Ethernet frame. The frame goes with each round whose number `every`
+ * divides; if `every` is absent, with each round. At least one packet goes with each round.
  */
 export type ClockRecord = { readonly every?: number } & (
   | { readonly datagram: Datagram }
@@ -93,7 +93,7 @@ export type ClockOrder = {
   readonly first: Millis
   /**
    * Milliseconds by which the rounds of this order move towards an earlier time, each round by at most a 50th of the
-   * period. Then rounds of many routers share a wake-up.
+   * period. With this advance, rounds of many routers share a wake-up.
    */
   readonly advance: Millis
   /** Time of the last advertisement that the engine has sent. */
@@ -137,8 +137,8 @@ export type ClockPort = {
   /** Wakes the engine at the time `at`, unless the clock sends rounds until then. */
   cover(at: Millis): void
   /**
-   * Proves that every packet of the queues was read and that no alarm is overdue. Returns false if that is not so. Then
-   * the proof is given later, when it is true.
+   * Proves that every packet of the queues was read and that no alarm is overdue. Returns false if that is not so.
+   * After false, the engine gives the proof later, when it is true.
    */
   prove(): boolean
   /** Calls `onCover` from the event loop if the clock is late or has stopped. */
@@ -152,10 +152,10 @@ export type GuardianPort = {
    */
   arm(plan: CleanupPlan): boolean
   /**
-   * Ends the protection of a unit, before the engine removes the addresses of the unit. From then on, the guardian
+   * Ends the protection of a unit, before the engine removes the addresses of the unit. After this call the guardian
    * renews no address and checks no deadline. If the engine dies later, the guardian removes the addresses without
    * priority 0. Waits at most a few milliseconds for a renewal under way. `late` is true if the renewal had not ended
-   * by then: an address may reappear and must be removed again. Also acknowledges an execution of the plan.
+   * by then: an address may reappear and must be removed again. This call also acknowledges an execution of the plan.
    */
   stepDown(unit: number): { readonly executed: boolean; readonly late: boolean }
   /**
@@ -187,7 +187,7 @@ export type GuardianPort = {
   listen(onCall: () => void): boolean
   /**
    * Watches the guardian without waking the engine, after listen(). Calls the listener once: after `patience` ms
-   * without a beat, and after `within` ms in any case. Each call replaces the times. Returns false if the port cannot
+   * without a beat, and after `within` ms in any case. A new call replaces the times. Returns false if the port cannot
    * watch. The engine then looks at beat() itself.
    */
   watch?(patience: number, within: number): boolean

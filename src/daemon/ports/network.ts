@@ -13,8 +13,8 @@ export type Link = {
   /** True if the interface has carrier (IFF_RUNNING). */
   readonly running: boolean
   /**
-   * Kind of the device that this interface is a port of: `bridge`, `openvswitch`, `bond`, `team`. That device takes
-   * every packet that the port receives.
+   * Kind of the device that this interface is a port of: `bridge`, `openvswitch`, `bond`, `team`. A device of these
+   * kinds takes every packet that its port receives.
    */
   readonly portOf?: string | undefined
 }
@@ -90,12 +90,13 @@ export type NetworkEvent =
 export type NameOf = (interfaceIndex: number) => string | undefined
 
 /**
- * Access to the kernel's interfaces and addresses. Each call is synchronous: a netlink request and its acknowledgement.
+ * Access to the kernel's interfaces and addresses. All calls are synchronous: a netlink request and its
+ * acknowledgement.
  */
 export type NetworkPort = {
   /**
-   * Returns all links; `undefined` if the kernel gave no complete list. In that case the former list stays in use, and
-   * a resync follows.
+   * Returns all links; `undefined` if the kernel gave no complete list. Without a complete list, the former list stays
+   * in use, and a resync follows.
    */
   links(): readonly Link[] | undefined
   addresses(): readonly PresentAddress[] | undefined

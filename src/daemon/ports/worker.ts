@@ -30,7 +30,7 @@ export type CheckPort = {
    * immediately. `askedOnceMore` with the same id lists the checks that ran in time.
    */
   askOnceMore(id: number, asked: Asked, within: Millis): void
-  /** Sets the engine's listener for reports of the worker. There is only one. */
+  /** Sets the engine's listener for reports of the worker. The worker has only one listener. */
   onNews(listener: (news: CheckPortNews) => void): void
   /** Ends all runs of health checks and starts no more. Settles soon, even if a run hangs. */
   stop(): Promise<void>
@@ -50,7 +50,7 @@ export type NotifyPort = {
   /** Sets the lanes to which notifications may be posted from now on. */
   set(lanes: readonly Lane[]): void
   post(notification: Notification): void
-  /** Sets the engine's listener for reports of the worker. There is only one. */
+  /** Sets the engine's listener for reports of the worker. The worker has only one listener. */
   onNews(listener: (news: NotifyPortNews) => void): void
   /** Stops all notify programs and starts no more. */
   stop(): void

@@ -1,6 +1,6 @@
 /**
- * Tells what a state means for the addresses of a router: which of them are in the kernel. Also tells whether the
- * router waits for announcements of other hosts. PURE. Decides no transition.
+ * Tells what a state means for the addresses of a router: which of them are in the kernel. This file also tells whether
+ * the router waits for announcements of other hosts. PURE. Decides no transition.
  */
 import { isInGracePeriod } from '../../vrrp/extensions/grace-period.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'

@@ -1,4 +1,4 @@
-/** Interface between a router and its group. Each needs the other; router-group.ts knows both. */
+/** Interface between a router and its group. Router and group need each other; router-group.ts knows both types. */
 import type { StartReason } from '../../vrrp/extensions/sync-group/agreement.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Cleanup } from '../guard/cleanup.ts'

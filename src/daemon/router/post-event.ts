@@ -1,7 +1,7 @@
 /**
- * Passes an event to a router. Clock and watch stop first. Then the group decides a step for each member, each member
- * applies its own, and the cleanup plan follows. This file decides only that order. vrrp/ decides the steps, and
- * router.ts applies them.
+ * Passes an event to a router. Clock and watch stop first. After clock and watch, the group decides a step for each
+ * member, each member applies its own step, and the cleanup plan follows. This file decides only that order. vrrp/
+ * decides the steps, and router.ts applies them.
  */
 import type { Event } from '../../vrrp/event.ts'
 import type { GroupStep } from '../../vrrp/extensions/sync-group/sync-group.ts'

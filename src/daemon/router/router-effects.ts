@@ -89,8 +89,8 @@ export const executorsFor = (router: ActingRouter, context: EffectContext): Exec
   probeAddresses: (_, { io }) => [() => (io === undefined ? undefined : probe(router, io))],
   removeAddresses: ({ addresses }, place) => [
     (now) => {
-      // The cleanup plan is changed before the first removal. Otherwise the guardian could renew a removed address,
-      // which would then come back.
+      // The cleanup plan is changed before the first removal. In the other order, the guardian could renew a removed
+      // address, which would then come back.
       router.group.cleanup.beforeRemoval(now)
       return router.duty.remove(place, addresses)
     },
@@ -156,7 +156,8 @@ function advertise(
 ): Act | undefined {
   if (io === undefined) return undefined
   const { advertiser, group, takeover } = router
-  // Priority 0 does not extend the deadline of the plan. Neither does the last advertisement of a router that has lost.
+  // Priority 0 does not extend the deadline of the plan. The last advertisement of a router that has lost does not
+  // extend the deadline either.
   const promises = priority !== 0 && reason !== 'lost'
   // The engine may have been delayed since the turn began. If it advertised now, a node that has taken over would give
   // way to an Active without addresses.
@@ -193,8 +194,8 @@ function enter(
 }
 
 /**
- * Logs an advertisement that was ignored in Initialize (RFC 9568 §6.4.1). Such advertisements are normal during a start
- * or a fault, so the level is debug.
+ * Logs an advertisement that was ignored in Initialize (RFC 9568 §6.4.1). Ignored advertisements are normal during a
+ * start or a fault, so the level is debug.
  */
 function logIgnored({ name, state }: ActingRouter, recorder: Recorder, source: Address): void {
   const faults = state.name === 'Initialize' ? state.faults : []

@@ -1,7 +1,7 @@
 /**
- * The faults of one router. They are stored outside of its state, because only Initialize lists them. This file decides
- * which event the state machine receives for a fault, and which log line and journal event report the fault. This file
- * knows nothing about what raises a fault.
+ * The faults of one router. The faults are stored outside of the router's state, because only Initialize lists them.
+ * This file decides which event the state machine receives for a fault, and which log line and journal event report the
+ * fault. This file knows nothing about what raises a fault.
  */
 
 import { LOG } from '../../log/log.ts'

@@ -1,7 +1,7 @@
 /**
  * A group of virtual routers: a sync group, or one router alone, which is a group of one. An advertisement to one
- * member decides for all, so the group returns a step for each member. It also posts an absence that the guardian or
- * our clock has shown. `vrrp/extensions/sync-group/sync-group.ts` decides, router.ts applies a step, and
+ * member decides for all, so the group returns a step for each member. RouterGroup also posts an absence that the
+ * guardian or our clock has shown. `vrrp/extensions/sync-group/sync-group.ts` decides, router.ts applies a step, and
  * guard/cleanup.ts informs the guardian.
  */
 import { defined } from '../../base/defined.ts'
@@ -88,7 +88,7 @@ export class RouterGroup implements Membership<Router> {
 
   /**
    * Returns the steps that may be taken now. No member may install addresses while the guardian is delayed in an
-   * execution. The same deadline then expires again.
+   * execution. After such a delay the deadline expires again.
    */
   #permitted(steps: readonly GroupStep[], now: Millis): readonly GroupStep[] {
     const begins = steps.some(({ state }, i) => holdsIn(state) && this.#members[i]?.holds === false)
@@ -99,8 +99,8 @@ export class RouterGroup implements Membership<Router> {
 
   /**
    * Makes an address owner that installs its addresses start like any other router: it listens, and decides at its
-   * deadline. Otherwise the owner would start at the end of its last fault, which comes only once and has no deadline.
-   * Returns `undefined` if every starting member has a deadline.
+   * deadline. Without this rule the owner would start at the end of its last fault, which comes only once and has no
+   * deadline. Returns `undefined` if every starting member has a deadline.
    */
   #listenFirst(steps: readonly GroupStep[], now: Millis): readonly GroupStep[] | undefined {
     const starts = steps.map(({ state }, i) => state.name === 'Active' && this.#members[i]?.state.name === 'Initialize')

@@ -186,7 +186,10 @@ export class Router {
     return this.holds && this.#state.name !== 'Backup'
   }
 
-  /** True from the start of a router that may be adopted until it is, or is not. Its addresses are on this node already. */
+  /**
+   * True from the start of a router that may be adopted until it is, or is not. The addresses of such a router are
+   * already on this node.
+   */
   get awaitsAdoption(): boolean {
     return this.#awaitsAdoption
   }
@@ -273,7 +276,7 @@ export class Router {
 
   /**
    * Announces the source address of a unicast router (VR-UC-08). A peer whose neighbor entry for this node has failed
-   * cannot send to this node. Then this node would take an Active peer for silent, and replace it.
+   * cannot send to this node. If this node did nothing, it would take an Active peer for silent, and replace it.
    */
   #announceSource(): void {
     const io = this.#io
@@ -360,8 +363,8 @@ export class Router {
   }
 
   /**
-   * Sends the last advertisement again after the clock has ended a round that was late (docs/adr/0085). That round may
-   * have contradicted the last advertisement.
+   * Sends the last advertisement again after the clock has ended a round that was late (docs/adr/0085). The late round
+   * may have contradicted the last advertisement.
    */
   #sayAgain(): void {
     const isActive = this.#state.name === 'Active'
@@ -449,8 +452,8 @@ export class Router {
 
   /** Installs and announces the addresses again, after moveTo() to another interface or source address. */
   takeAddressesAlong(): void {
-    // A router in Leaving keeps its addresses until the successor is known. It removes them only on the interface that
-    // it had when it left.
+    // A router in Leaving keeps its addresses until the successor is known. A router in Leaving removes the addresses
+    // only on the interface that it had when it left.
     if (this.#state.name === 'Leaving' || isInGracePeriod(this.#state)) this.#order([INSTALL], undefined)
     if (this.#state.name === 'Active') this.#order([INSTALL, TAKEOVER], undefined)
   }

@@ -106,8 +106,8 @@ function first({ parameters, state }: Listener): Actives[number] {
 }
 
 /**
- * Sorts the router first that wins by RFC 9568 §6.4.3. The other routers would be Backup if they received its
- * advertisements.
+ * Sorts the router first that wins by RFC 9568 §6.4.3. The other routers would be Backup if they received the
+ * advertisements of this router.
  */
 const byRank = (one: Actives[number], other: Actives[number]): number =>
   other.priority - one.priority || compareAddresses(address(other.peer), address(one.peer))

@@ -1,5 +1,5 @@
 /**
- * Measures the gaps between the advertisements of the Active that a Backup follows, as a histogram and as events. Such
+ * Measures the gaps between the advertisements of the Active that a Backup follows, as a histogram and as events. These
  * gaps show a takeover that nearly happened. The kernel's receive times count, so that a stall of this node is not a
  * gap. This file decides which two advertisements make a gap, and from which length an advertisement is missing. The
  * events are limited, because 255 routers may miss an advertisement at the same time. Whether a missing advertisement

@@ -15,8 +15,8 @@ import type { EventPage } from '../../events/event-page.ts'
 export type EventListener = (event: JournalEvent) => void
 
 /**
- * Number of stored events, of some 500 octets each. So many events cover a day of a quiet cluster, or the last minutes
- * of a noisy one.
+ * Number of stored events, of some 500 octets each. This number of events covers a day of a quiet cluster, or the last
+ * minutes of a noisy one.
  */
 export const MOST_KEPT = 1_000
 /** Largest number of events in one page of the API. */

@@ -158,7 +158,7 @@ const groupSnapshots = ({ groups }: Registry): readonly GroupSnapshot[] =>
     name === undefined ? [] : [{ name, members: members.map((member) => member.name) }],
   )
 
-// Histograms of the engine. They are copied, so that they can be sent to another thread.
+// Histograms of the engine. The histograms are copied, so that they can be sent to another thread.
 type Measured = readonly Distribution<HistogramName>[]
 
 const engineDistributions = (lateness: Histogram, { phases }: TakeoverTimes): Measured => [

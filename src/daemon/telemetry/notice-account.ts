@@ -1,5 +1,5 @@
 /**
- * Counts the runs of notify programs, for log, status and metrics. There is one log line for each run, up to a limit. A
+ * Counts the runs of notify programs, for log, status and metrics. The log has one line for each run, up to a limit. A
  * reload does not reset the counters of a router or group whose name stays. This file knows nothing about the reason of
  * a notification.
  */

@@ -1,7 +1,7 @@
 /**
  * Keeps counters, and log records at a limited rate. Recording is fast. The reader of the log records is attached after
- * the start and never called during a turn. So neither the first advertisement nor the announcements of a takeover wait
- * for the reader. This file knows nothing about the format of a log line, and the names of metrics.
+ * the start and never called during a turn. For this reason neither the first advertisement nor the announcements of a
+ * takeover wait for the reader. This file knows nothing about the format of a log line, and the names of metrics.
  */
 
 import type { EngineEvent } from '../../log/log.ts'
@@ -104,7 +104,8 @@ export class Recorder {
   /**
    * Lifts the limits of `subject`, the first word of its keys, after its state or its Active changed. The next line
    * about the subject is then logged immediately (VR-RX-21). In each quiet time at most as many limits are lifted as
-   * there are keys. So a neighbour that makes a router change its state repeatedly causes no more lines than that.
+   * there are keys. By this rule a neighbour that makes a router change its state repeatedly causes no more lines than
+   * there are keys.
    */
   liftLimits(subject: string): void {
     const now = this.elapsed()

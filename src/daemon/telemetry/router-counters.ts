@@ -1,4 +1,4 @@
-/** Counters of one router for status and metrics. They only grow. No decision is made here. */
+/** Counters of one router for status and metrics. These counters only grow. No decision is made here. */
 import { Counters } from './recorder.ts'
 
 export class RouterCounters {

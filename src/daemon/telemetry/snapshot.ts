@@ -59,7 +59,10 @@ export type RouterSnapshot = {
       readonly weight: number | null
     }[]
   }
-  /** End of a yield by the wall clock. Until then the effective priority is 1; `null` if the router does not yield. */
+  /**
+   * End of a yield by the wall clock. Until the end of a yield, the effective priority is 1; `null` if the router does
+   * not yield.
+   */
   readonly yieldingUntil: string | null
   /** Router that answers for the VIPs, as far as this node knows. `self` is true if this node is the holder. */
   readonly holder: {

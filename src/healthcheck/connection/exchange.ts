@@ -123,8 +123,8 @@ class Talk {
   }
 
   #wrong(what: string, bytes: Buffer): string {
-    // The connection is connected to itself: it receives its own request. That happens at times to ports in the
-    // ephemeral range.
+    // The connection is connected to itself: it receives its own request. A connection to itself is possible for ports
+    // in the ephemeral range.
     const itself = bytes.equals(this.#question.bytes)
     return itself
       ? `No process listens: the socket connected to itself`

@@ -14,8 +14,8 @@ import { codeOf, DeadlinePassed, FailedProbe } from '../failed-probe.ts'
 import { monotonicNow } from '../probe.ts'
 
 /**
- * Milliseconds for which the addresses of a host name are fresh. So a check with an interval of a second does not query
- * the name server every second.
+ * Milliseconds for which the addresses of a host name are fresh. By this time, a check with an interval of a second
+ * does not query the name server every second.
  */
 const FRESH = 5_000
 

@@ -22,8 +22,8 @@ const LONGEST_PAUSE = 60_000
  */
 const RENEW_AFTER = 10_000
 /**
- * Milliseconds without an idle connection after such a connection may have blocked a server. Each time the pause is
- * four times as long.
+ * Milliseconds without an idle connection after such a connection may have blocked a server. After each such block the
+ * pause is four times as long.
  */
 const FIRST_SUSPICION = 60_000
 const LONGEST_SUSPICION = 3_600_000

@@ -17,7 +17,7 @@ export type StreamEvents = {
 export type Stream = {
   /** True if the connection is established, so that the request has been sent. */
   readonly connected: boolean
-  /** Closes the stream. Afterwards no callback is called. A second call has no effect. */
+  /** Closes the stream. After close() no callback is called. A second call has no effect. */
   readonly close: () => void
 }
 
@@ -30,7 +30,9 @@ export type OpenStream = (address: string, port: number, question: Uint8Array, e
 /** Octets of a request that any new connection accepts in one write. */
 export const LONGEST_QUESTION = 4_096
 
-/** Milliseconds in which a host on loopback or a LAN answers. After that the next address of a host name is tried. */
+/**
+ * Milliseconds in which a host on loopback or a LAN answers. After this time the next address of a host name is tried.
+ */
 export const NEXT_ADDRESS_AFTER = 100
 
 /** Opens a stream to the first address that accepts the connection. Of several errors the last one is reported. */

@@ -94,7 +94,8 @@ export class TlsClient {
     } catch (error) {
       throw new FailedProbe('unreadable', `Cannot read the authorities in ${caFile}: ${codeOf(error)}`)
     }
-    // Node accepts a file without certificates silently, and then trusts no certificate. So this file is refused.
+    // Node accepts a file without certificates silently, and then trusts no certificate. For this reason a file without
+    // certificates is refused.
     if (!ca.includes('-----BEGIN ')) throw new FailedProbe('unreadable', `${caFile} contains no certificate`)
     return { ca }
   }

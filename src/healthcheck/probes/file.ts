@@ -1,8 +1,8 @@
 /**
  * Probe for a file: whether it exists, or which integer it contains. The kernel reports changes in the folder of the
- * file (inotify). Such a change may be a rename over the file, or a new `..data` link of a Kubernetes volume. This file
- * decides that an empty or missing file of weights is 0 (VR-TRK-09), and a file without an integer gives no result. A
- * file that may be half written is read twice. The probe does not know the effect of the integer.
+ * file (inotify). The reported change may be a rename over the file, or a new `..data` link of a Kubernetes volume.
+ * This file decides that an empty or missing file of weights is 0 (VR-TRK-09), and a file without an integer gives no
+ * result. A file that may be half written is read twice. The probe does not know the effect of the integer.
  */
 
 import { constants, type FSWatcher, watch } from 'node:fs'
@@ -179,8 +179,8 @@ class FolderWatch implements EventSource {
         this.#end()
         this.#identity = identity
         this.#watch()
-        // The file may have changed between the last run and the start of the watch. So one more run of the check is
-        // requested.
+        // The file may have changed between the last run and the start of the watch. For this reason one more run of
+        // the check is requested.
         if (this.#watcher !== undefined) this.#onEvent()
       })
       // Without the folder there is nothing to watch. The regular runs of the check continue.

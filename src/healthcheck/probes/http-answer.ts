@@ -1,7 +1,7 @@
 /**
  * Parses an HTTP/1.x response from the octets of a connection (RFC 9112 §4 to §7), as far as a check needs it. This
- * file decides where head and body of a response end, and which responses are invalid. Each octet is one character
- * until the body is requested. Other files decide whether a response is a success.
+ * file decides where head and body of a response end, and which responses are invalid. Every octet of the response is
+ * one character until the body is requested. Other files decide whether a response is a success.
  */
 import { ANSWER_LIMIT } from './expectation.ts'
 

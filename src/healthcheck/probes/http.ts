@@ -1,8 +1,8 @@
 /**
- * Probe over HTTP/1.1. Each run uses a new connection, because an old connection may still reach a process that accepts
- * no new connections. This file decides which response is a success, and how redirects are followed (as curl -L does).
- * The status decides as soon as it arrives, unless the body must match. The probe does not know when a run happens, or
- * how a result counts.
+ * Probe over HTTP/1.1. Every run of the probe uses a new connection, because an old connection may still reach a
+ * process that accepts no new connections. This file decides which response is a success, and how redirects are
+ * followed (as curl -L does). The status decides as soon as it arrives, unless the body must match. The probe does not
+ * know when a run happens, or how a result counts.
  */
 import { millis } from '../../wire/units.ts'
 import type { HttpSpec } from '../check.ts'

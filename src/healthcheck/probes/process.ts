@@ -125,8 +125,8 @@ class ProcessWatch implements EventSource {
       this.#ends = ends.filter((end) => end !== undefined)
     }
     const all = this.#ends.length === seen.length
-    // The found process ids may be reused already, or a process that cannot be watched may have ended. So an event
-    // follows immediately.
+    // The found process ids may be reused already, or a process that cannot be watched may have ended. In these cases
+    // an event follows immediately.
     if (!seen.every(isAlive)) this.#timer = setInterval(ended, 0)
     else if (!all) this.#timer = setInterval(() => seen.every(isAlive) || ended(), WATCH_EVERY)
   }

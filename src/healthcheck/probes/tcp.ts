@@ -1,7 +1,7 @@
 /**
  * Probe that connects to a port. A run is a success if the port accepts the connection and, where configured, the
- * server answers as expected. Each run uses a new connection. The probe does not know when a run happens, or how a
- * result counts.
+ * server answers as expected. Every run of a TCP probe uses a new connection. The probe does not know when a run
+ * happens, or how a result counts.
  */
 
 import type { Socket } from 'node:net'

@@ -24,8 +24,8 @@ import { userNamed } from './user.ts'
 /** Milliseconds from SIGTERM to SIGKILL for a program that does not end. */
 const GRACE = 2_000
 /**
- * Milliseconds to wait for the first launcher, on a node that may be booting. After that the run of the check reports a
- * problem.
+ * Milliseconds to wait for the first launcher, on a node that may be booting. After this time the run of the check
+ * reports a problem.
  */
 const LAUNCH_WAIT = 5_000
 /** Milliseconds for which the launcher may still pass on the last output of a program. */

@@ -58,7 +58,7 @@ async function walk(program: string): Promise<Step[]> {
   const way: Step[] = [{ path: '/', stats: await lstat('/') }]
   const rest = program.split('/')
   let links = 0
-  // Resolved path so far. It has no symbolic links, so that ".." is the parent folder.
+  // Resolved path so far. The resolved path has no symbolic links, so that ".." is the parent folder.
   let folder = '/'
   for (let name = rest.shift(); name !== undefined; name = rest.shift()) {
     if (name === '' || name === '.') continue

@@ -18,7 +18,7 @@ export async function userNamed(name: string, database = DATABASE): Promise<User
   try {
     text = await readFile(database, 'utf8')
   } catch {
-    // A container image may lack /etc/passwd. Then only numbers are accepted as users.
+    // A container image may lack /etc/passwd. Without this file only numbers are accepted as users.
   }
   for (const line of text.split('\n')) {
     const [entry, , uid, gid] = line.split(':')

@@ -59,8 +59,8 @@ export const toldAt = ({ offsetMs, status }) => (status === null ? 0 : Date.pars
 const CLOCK_DIFFERS = 1_000
 
 /**
- * Returns the time to show for a time of a node. It is the second that the node's own `holdfast status` shows, unless
- * the clocks differ by a second or more.
+ * Returns the time to show for a time of a node. The returned time is the second that the node's own `holdfast status`
+ * shows, unless the clocks differ by a second or more.
  * @param {string} at
  * @param {Pick<Node, 'offsetMs'>} node
  */

@@ -157,7 +157,7 @@ function nextWords(group, nodes, knowsPeers) {
     const named = [first, ...then].map(({ node, router }) => `${node.name} (priority ${router.priority.effective})`)
     return { words: `Next in line: ${named.join(', then ')}.`, alone: false }
   }
-  // The former Active may not have reported its new state yet.
+  // At this moment the former Active may not have reported its new state yet.
   const isUnsure = group.members.filter((member) => member.node.problem === null && isHolding(member)).length > 1
   return isUnsure ? { words: '', alone: false } : { words: 'No other node is ready to take over.', alone: true }
 }

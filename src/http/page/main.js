@@ -1,6 +1,6 @@
 /**
- * Connects the parts of the page: answers go to the memory, and the view shows the memory. Nothing else is decided
- * here.
+ * Connects the parts of the page: answers go to the memory, and the view shows the memory. This file decides nothing
+ * else.
  */
 import { Connection } from './connection.js'
 import { morph } from './dom.js'

@@ -74,7 +74,7 @@ function changeIn(event, router) {
     case 'crashed':
       return [{ at, state: 'away', reason: 'crashed' }]
     case 'earlierLife':
-      // This event is the last one of that run. The time at which the run ended is unknown.
+      // The event is the last one of that run. The time at which the run ended is unknown.
       return event.ended === 'abruptly'
         ? [{ at: Date.parse(event.lastAt), state: 'away', reason: 'ended abruptly' }]
         : []

@@ -24,7 +24,7 @@ function table(caption, names, rows) {
 }
 
 /**
- * Makes a row. The first cell is its header.
+ * Makes a row. The first cell of a row is the header of the row.
  * @param {string} key
  * @param {readonly (readonly [string, Child])[]} cells
  */

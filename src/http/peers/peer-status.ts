@@ -6,7 +6,7 @@
 import * as z from 'zod'
 
 const word = z.string().max(300)
-/** Checks the length of a list first. Otherwise each element of a hostile list would cause a problem. */
+/** Checks the length of a list first. Without this check, each element of a hostile list would cause a problem. */
 const few = <T extends z.ZodType>(one: T) => z.array(z.unknown()).max(300).pipe(z.array(one)).readonly()
 
 const router = z.object({

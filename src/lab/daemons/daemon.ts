@@ -51,8 +51,8 @@ export type Daemon = {
    */
   reload(plan: RouterPlan): number
   /**
-   * Sends SIGKILL to the daemon's process that speaks VRRP. Its parent process lives on. Returns the time of the signal
-   * in ms.
+   * Sends SIGKILL to the daemon's process that speaks VRRP. The parent of the killed process lives on. Returns the time
+   * of the signal in ms.
    */
   killEngine(): number
   /** Sends SIGKILL to all processes of the daemon. Returns the time of the signal in ms. */

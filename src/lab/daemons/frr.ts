@@ -1,8 +1,8 @@
 /**
  * Runs FRR's vrrpd, with the zebra process that vrrpd needs, as another implementation in the group. This file decides
- * what FRR's operator has to prepare. These are one macvlan interface with the virtual MAC for each virtual router, and
- * an eth0 that does not answer for the macvlan's addresses. FRR becomes the holder by setting that macvlan up, so the
- * address never moves between interfaces; see `Pair.holders`. This file does not know other daemons.
+ * what FRR's operator has to prepare. The operator has to prepare one macvlan interface with the virtual MAC for each
+ * virtual router, and an eth0 that does not answer for the macvlan's addresses. FRR becomes the holder by setting that
+ * macvlan up, so the address never moves between interfaces; see `Pair.holders`. This file does not know other daemons.
  */
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ const NEWS = [
   // For IPv6, FRR binds to its own address on the macvlan too early, so the first advertisement of an Active is not
   // sent.
   /(Delaying VRRP|Interface up; sending pending|Failed to find address to bind on vrrp6-)/,
-  // zebra may report the address of an interface to vrrpd before it reports the interface. It repeats the address
+  // zebra may report the address of an interface to vrrpd before it reports the interface. zebra repeats the address
   // later.
   /^VRRP: INTERFACE_ADDRESS_ADD: Cannot find IF \d+ in VRF 0$/,
   // Packets that arrive at zebra's socket for router advertisements before the socket's filter is set.
@@ -64,7 +64,7 @@ export class Frr extends DaemonProcess implements Daemon {
     const directory = join(lab.directory, `frr-${plan.host.name}`)
     rmSync(directory, { recursive: true, force: true })
     mkdirSync(directory)
-    // Both FRR programs run as the user frr and create their sockets in this folder.
+    // The programs zebra and vrrpd run as the user frr and create their sockets in this folder.
     chmodSync(lab.directory, 0o711)
     chmodSync(directory, 0o777)
     sweepFolders()

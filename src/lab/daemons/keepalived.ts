@@ -137,8 +137,8 @@ export class Keepalived extends DaemonProcess implements Daemon {
       '--use-file',
       file ?? at('keepalived.conf'),
     ]
-    // TMPDIR is the folder of keepalived's statistics. Both keepalived processes write their pid files to a place that
-    // no other instance uses.
+    // TMPDIR is the folder of keepalived's statistics. The two keepalived processes write their pid files to a place
+    // that no other instance uses.
     super(
       new LoggedProcess(lab, plan.host, [...argv, '--pid', at('pid'), '--vrrp_pid', at('vrrp.pid')], {
         TMPDIR: directory,

@@ -76,8 +76,8 @@ export class Capture {
 }
 
 export function decode(path: string): Frame[] {
-  // In a failover the MAC address of an address changes, which is normal. So tshark's check for duplicate addresses is
-  // off.
+  // In a failover the MAC address of an address changes, which is normal. For this reason tshark's check for duplicate
+  // addresses is off.
   const options = [
     '-o',
     'vrrp.v3_checksum_as_in_v2:FALSE',

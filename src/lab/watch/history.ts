@@ -39,7 +39,7 @@ export const longestOf = (spans: readonly Span[]): number => Math.max(0, ...span
 /** Names of the nodes that answer for the address from the time `at` on. */
 export type Change = { readonly at: number; readonly holders: readonly string[] }
 
-/** Returns the span between each change and the next, with the answering nodes. The last span ends at `to`. */
+/** Returns the span between each change and the next, with the answering nodes. The last returned span ends at `to`. */
 export function sightsOf(changes: readonly Change[], to: number): Sight[] {
   return changes.map(({ at, holders }, i) => ({ from: at, to: Math.max(at, changes[i + 1]?.at ?? to), holders }))
 }
@@ -52,8 +52,8 @@ export function within<S extends Span>(sights: readonly S[], { from, to }: Span)
 }
 
 /**
- * Returns the spans in which the number of answering nodes is a wanted one. Two such spans that are less than `joins`
- * ms apart become one.
+ * Returns the spans in which the number of answering nodes is a wanted one. Neighbouring spans that are less than
+ * `joins` ms apart become one.
  */
 export function spans(sights: readonly Sight[], wanted: (count: number) => boolean, joins = NOISE): Sight[] {
   return joined(

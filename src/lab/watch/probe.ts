@@ -43,7 +43,7 @@ export function numberOf(fields: Fields, name: string): number {
   return typeof value === 'number' ? value : Number.NaN
 }
 
-/** A running holdfast-probe program. It passes on the fields of each line that the program prints. */
+/** A running holdfast-probe program. The probe object passes on the fields of each line that the program prints. */
 export class ProbeProcess {
   readonly #child: ChildProcess
   readonly #ended: Promise<void>

@@ -40,8 +40,8 @@ export type Guardian = GuardianPort & {
    */
   tell(text: string): void
   /**
-   * Reports that the engine's signal handlers are in place. Until then the guardian holds back signals that would end
-   * the engine.
+   * Reports that the engine's signal handlers are in place. Before this report the guardian holds back signals that
+   * would end the engine.
    */
   ready(): void
   /**
@@ -108,7 +108,7 @@ class GuardianEnd implements Guardian {
 
   /**
    * Writes the shared word first and sends the cleanup plan second. The guardian acts on a word only by the plan of the
-   * same generation. So in between the guardian renews no address that the new plan may leave out.
+   * same generation. While the generations differ, the guardian renews no address that the new plan may leave out.
    */
   arm(plan: CleanupPlan): boolean {
     const words = this.#words
@@ -125,8 +125,8 @@ class GuardianEnd implements Guardian {
   }
 
   /**
-   * Disarms the cleanup plan of a router that steps down. Also acknowledges an execution of the plan, because the
-   * router will have no addresses and knows that.
+   * Disarms the cleanup plan of a router that steps down. This call also acknowledges an execution of the plan, because
+   * the router will have no addresses and the engine knows that.
    */
   stepDown(unit: number): { readonly executed: boolean; readonly late: boolean } {
     const word = this.#words?.withdraw(unit, this.#patience)
@@ -142,8 +142,8 @@ class GuardianEnd implements Guardian {
   }
 
   /**
-   * Wakes the guardian if the new deadline is the first one or earlier than before. Otherwise the guardian could sleep
-   * longer than that.
+   * Wakes the guardian if the new deadline is the first one or earlier than before. Without this message the guardian
+   * could sleep beyond the deadline.
    */
   sent(unit: number, at: Millis): void {
     const before = this.#words?.deadline(unit, at)

@@ -1,7 +1,7 @@
 /**
- * The restart of a crashed engine as the engine uses it (docs/adr/0088): the record that the guardian keeps for the next
- * engine, and the record of the engine before. This file decides the form of the messages (native/guardian/message.h,
- * kinds 13 to 16, and the answers). It does not know what a record contains.
+ * The restart of a crashed engine as the engine uses it (docs/adr/0088): the record that the guardian keeps for the
+ * next engine, and the record of the engine before. This file decides the form of the messages
+ * (native/guardian/message.h, kinds 13 to 16, and the answers). This file does not know what a record contains.
  */
 import { closeSync, readFileSync } from 'node:fs'
 import type { ClockClaim, DryRun, Inheritance, RestartOrder, RestartPort } from '../../daemon/ports.ts'

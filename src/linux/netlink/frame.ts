@@ -54,7 +54,7 @@ export function attributesOf(bytes: Uint8Array): Map<number, Uint8Array> | undef
   while (at + 4 <= bytes.length) {
     const length = input.getUint16(at, true)
     if (length < 4 || at + length > bytes.length) return undefined
-    // The two top bits mean "nested" and "network order". Neither changes the kind of an attribute.
+    // The two top bits mean "nested" and "network order". These two bits do not change the kind of an attribute.
     found.set(input.getUint16(at + 2, true) & 0x3fff, bytes.subarray(at + 4, at + length))
     at += align(length)
   }

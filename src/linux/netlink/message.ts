@@ -141,8 +141,8 @@ export const addAddressRequest = (wanted: WantedAddress, sequence: number, lifet
 
 /**
  * Restarts the lifetime of an address without removing it; `undefined` ends the lifetime. The request creates a missing
- * address. So the guardian sends it only for units that are not withdrawn, and the engine sends it only to change a
- * lifetime.
+ * address. For this reason the guardian sends the request only for units that are not withdrawn, and the engine sends
+ * the request only to change a lifetime.
  */
 export const renewAddressRequest = (wanted: WantedAddress, sequence: number, lifetime?: number): Uint8Array =>
   newAddressRequest(NLM_F_REPLACE, wanted, sequence, lifetime ?? FOREVER)
@@ -176,8 +176,8 @@ function text(bytes: Uint8Array): string {
 }
 
 /**
- * Returns the MAC of an interface. Tunnels have link addresses of another length and loopback has none. Both get zeros,
- * because no address is announced there.
+ * Returns the MAC of an interface. Tunnels have link addresses of another length and loopback has none. Tunnels and
+ * loopback get zeros, because no address is announced on these interfaces.
  */
 const macOf = (bytes: Uint8Array | undefined): Mac => macFromBytes(bytes?.length === 6 ? bytes : new Uint8Array(6))
 

@@ -2,7 +2,7 @@
  * Keeps repeated reports of an address from waking the engine. The guardian renews the lifetime of each VIP every
  * second or so, and the kernel reports each renewal. This file decides that a report is a repeat if it has the flags of
  * the last report of that address, and if the address was not created by it. The kernel then drops the repeat (a filter
- * of the socket). Each other report gets through. Other files decide the meaning of a report.
+ * of the socket). All other reports pass the filter. Other files decide the meaning of a report.
  */
 import type { AddressStep, PresentAddress } from '../../daemon/ports.ts'
 import { addressBytes } from '../../wire/address.ts'

@@ -26,8 +26,8 @@ const MONITOR_SIZE = 16 * 1024
 const MONITOR_BATCH = 32
 const RECEIVE_BUFFER = 4 * 1024 * 1024
 /**
- * Number of requests in flight. Their ACKs must fit into the receive buffer, even if its size may not be raised (208
- * KiB hold about 256 ACKs).
+ * Number of requests in flight. The ACKs of these requests must fit into the receive buffer, even if its size may not
+ * be raised (208 KiB hold about 256 ACKs).
  */
 const IN_FLIGHT = 128
 const ANSWER_LIMIT_MS = 100
@@ -192,8 +192,8 @@ export type MonitorSocket = {
 }
 
 /**
- * Opens a monitor socket. It joins its multicast groups immediately, so a change between a dump and start() is queued
- * and not lost.
+ * Opens a monitor socket. The monitor socket joins its multicast groups immediately, so a change between a dump and
+ * start() is queued and not lost.
  */
 export function openMonitorSocket(native: NativeAddon): MonitorSocket {
   const { socket, receive } = openSocket(native, MONITOR_BATCH, MONITOR_SIZE)

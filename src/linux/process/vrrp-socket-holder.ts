@@ -56,8 +56,8 @@ export function vrrpSocketHolders(own: readonly number[], proc = '/proc'): VrrpS
 }
 
 /**
- * The list of raw sockets belongs to the network namespace. Its sockets were opened in this namespace, wherever their
- * processes are now.
+ * The list of raw sockets belongs to the network namespace. The sockets of the list were opened in this namespace,
+ * wherever their processes are now.
  */
 function vrrpInodes(net: string): Set<string> {
   const inodes = new Set<string>()

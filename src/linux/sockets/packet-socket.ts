@@ -69,7 +69,7 @@ const MOST_EXPECTED = 32
 
 /**
  * Expects the answers of some hosts. An answer in IPv6 is the same if the kernel has asked for the address of the host.
- * Such an answer shows as well that the host is there.
+ * An answer to the kernel also shows that the host is there.
  */
 function expectations(
   tap: NativeSocket,

@@ -1,7 +1,7 @@
 /**
  * A TCP connection for one request: connect, send, receive, close. On a loopback interface the handshake is over when
- * connect(2) returns. So the request is sent in the same turn, without a wake-up in between. This file does not know
- * the content of the request.
+ * connect(2) returns. For this reason the request is sent in the same turn, without a wake-up in between. This file
+ * does not know the content of the request.
  */
 import { getSystemErrorName } from 'node:util'
 import { address as toAddress } from '../../wire/address.ts'

@@ -1,7 +1,7 @@
 /**
  * Models the kernel of a node, as its daemon and its LAN see the kernel. The kernel has one interface, addresses with
- * lifetimes, and queued notifications. It answers ARP and Neighbor Discovery for every installed address, whether a
- * daemon runs or not.
+ * lifetimes, and queued notifications. The simulated kernel answers ARP and Neighbor Discovery for every installed
+ * address, whether a daemon runs or not.
  */
 import { arpRequest, readArp } from '../../arp/arp-packet.ts'
 import { icmpv6Frame } from '../../arp/icmpv6-frame.ts'

@@ -1,7 +1,7 @@
 /**
  * Models the clock of one node and its timers. The clock may run fast or slow, and stops while the machine is stopped.
- * Its wall clock may be set to another time. The timers of a stopped process do not fire until the process continues,
- * and then fire first.
+ * The wall clock of a node may be set to another time. The timers of a stopped process do not fire until the process
+ * continues, and then fire first.
  */
 import { type Millis, millis } from '../../wire/units.ts'
 import type { Cancel, VirtualTime } from '../virtual-time.ts'

@@ -116,8 +116,8 @@ export abstract class Machine implements Station {
   }
 
   /**
-   * Stops the whole machine. `noticed`: its kernel knows for how long (suspend). Otherwise a hypervisor stops the
-   * machine.
+   * Stops the whole machine. `noticed`: its kernel knows for how long (suspend). If `noticed` is false, a hypervisor
+   * stops the machine.
    */
   stand(): void {
     this.#context.note(this.name, 'stands still')

@@ -103,7 +103,7 @@ export class SimulatedNode extends Machine {
     this.#turn(() => void life.orders.stop())
   }
 
-  /** Sends SIGKILL to the engine. Its guardian notices that. */
+  /** Sends SIGKILL to the engine. The guardian notices the death of its engine. */
   killEngine(): void {
     if (this.#life === undefined) return
     this.#context.note(this.name, 'its engine is killed')

@@ -1,11 +1,11 @@
 /**
  * Competing Active: another router advertises while this one is Active and wins, or releases addresses that this one
- * has. The RFC answers each such advertisement, lines (710) and (775). This extension limits the answering
- * advertisements, so that a sender of many packets cannot make us flood the segment. An answering advertisement that
- * would be too early is delayed, not dropped. The router announces the addresses again, because clients may use the
- * other router's MAC (docs/adr/0007). `competing-active.ts` does not know priorities. It knows the delay of the first
- * repeat of an announcement (arp/announcement.ts), but not the frames. Options: `assertOnLower`, `assertSpacing`,
- * `announceOnRival`.
+ * has. The RFC answers each such advertisement, lines (710) and (775). The extension competing-active limits the
+ * advertisements that answer, so that a sender of many packets cannot make us flood the segment. An answering
+ * advertisement that would be too early is delayed, not dropped. The router announces the addresses again, because
+ * clients may use the other router's MAC (docs/adr/0007). `competing-active.ts` does not know priorities.
+ * `competing-active.ts` knows the delay of the first repeat of an announcement (arp/announcement.ts), but not the
+ * frames. Options: `assertOnLower`, `assertSpacing`, `announceOnRival`.
  */
 import type { Address, Family } from '../../wire/address.ts'
 import { centisToMillis, type Millis, millis, plus } from '../../wire/units.ts'
@@ -149,10 +149,10 @@ const ANNOUNCE_SPACING = 50
 const ANNOUNCE_CREDIT = 3 * ANNOUNCE_SPACING
 
 /**
- * Announces the addresses again after a packet that may have misled clients. The last announcement on the LAN must be
- * ours. So a batch of announcements, or the repeat of a batch, follows every such packet within 50 ms. In IPv6 a repeat
- * comes a second later (RFC 4861 §7.2.6). There a packet beyond the credit causes a batch of announcements as soon as
- * the rate limit allows.
+ * Announces the addresses again after a packet that may have misled clients. After such a packet, the last announcement
+ * on the LAN must be ours. For this reason a batch of announcements, or the repeat of a batch, follows every such
+ * packet within 50 ms. In IPv6 a repeat comes a second later (RFC 4861 §7.2.6). In IPv6 a packet beyond the credit
+ * causes a batch of announcements as soon as the rate limit allows.
  */
 export function announceOverCompetitor(
   state: Active,

@@ -1,8 +1,8 @@
 /**
  * Duplicate: decides what an Active does about another host that answers for its addresses (`onDuplicate`). The Active
- * may give its addresses up only if it would lose the election of RFC 9568 §6.4.3. Otherwise both hosts, or the wrong
- * host, could give the addresses up. So the other host must be a router whose advertisements arrive. `duplicate.ts`
- * does not wrap `step`; the daemon calls it. Other files find the other host.
+ * may give its addresses up only if it would lose the election of RFC 9568 §6.4.3. Without this rule both hosts, or the
+ * wrong host, could give the addresses up. For this rule the other host must be a router whose advertisements arrive.
+ * `duplicate.ts` does not wrap `step`; the daemon calls it. Other files find the other host.
  */
 import { type Address, compareAddresses } from '../../wire/address.ts'
 import { ownsAddresses, type Parameters } from '../parameters.ts'

@@ -1,7 +1,7 @@
 /**
- * The transitions of RFC 9568 for extensions that cause a transition outside of the RFC's lines. They are functions of
- * fsm.ts. Each adds the delays of stagger.ts and phase.ts to the new state. `enter.ts` does not know the reason of a
- * transition.
+ * The transitions of RFC 9568 for extensions that cause a transition outside of the RFC's lines. These transitions are
+ * functions of fsm.ts. Each transition of this file adds the delays of stagger.ts and phase.ts to the new state.
+ * `enter.ts` does not know the reason of a transition.
  */
 import type { Millis } from '../../wire/units.ts'
 import type { AdvertisementReason, StateName, TransitionReason } from '../effect.ts'

@@ -1,8 +1,8 @@
 /**
  * Faults: a router that cannot take part in the election is in Initialize, with the reasons. keepalived calls this
- * state FAULT. A fault acts as the RFC's Shutdown event. The end of the last fault acts as the RFC's Startup event.
- * This extension decides what a fault changes in a state, and prevents a start before the last fault has ended. It does
- * not know the cause of a fault. The extension is on in every profile.
+ * state FAULT. A fault acts as the RFC's Shutdown event. The end of the last fault acts as the RFC's Startup event. The
+ * extension for faults decides what a fault changes in a state, and prevents a start before the last fault has ended.
+ * The extension for faults does not know the cause of a fault. The extension is on in every profile.
  */
 import type { Effect, StateName } from '../effect.ts'
 import type { Fault } from '../event.ts'

@@ -1,9 +1,9 @@
 /**
  * Grace period (docs/adr/0045): a router that has lost, lines (740) to (765), keeps answering for each address until
- * the winner has announced it, for 20 ms at most. In that time the router follows the winner like any Backup. This
- * extension decides which router answers longer, and until when. It does not know how a Backup handles an event, or how
- * the winner handles the last advertisement. Option: `keepUntilClaimed`. A reload that turns the option off does not
- * end a grace period.
+ * the winner has announced it, for 20 ms at most. In the grace period the router follows the winner like any Backup.
+ * The extension for the grace period decides which router answers longer, and until when. The grace period does not
+ * know how a Backup handles an event, or how the winner handles the last advertisement. Option: `keepUntilClaimed`. A
+ * reload that turns the option off does not end a grace period.
  */
 import { type Millis, millis, plus } from '../../wire/units.ts'
 import type { Event } from '../event.ts'

@@ -1,8 +1,8 @@
 /**
  * Lost packets (ground rule 2: a waiting packet counts): packets were lost, or this process slept too long. An
- * advertisement of the Active may be among the lost packets. So the Active_Down_Timer of this Backup starts again,
- * once. When it expires a second time, the Backup takes over. This extension does not know how a loss is noticed. The
- * extension is on in every profile.
+ * advertisement of the Active may be among the lost packets. For this reason the Active_Down_Timer of this Backup
+ * starts again, once. When it expires a second time, the Backup takes over. The extension for lost packets does not
+ * know how a loss is noticed. The extension is on in every profile.
  */
 import { type Millis, plus } from '../../wire/units.ts'
 import type { Parameters } from '../parameters.ts'

@@ -1,7 +1,7 @@
 /**
- * Phase: the first periodic advertisement of an Active comes after a share of Advertisement_Interval. So the many
- * routers of one node do not all send in the same millisecond. The first periodic advertisement is never later than in
- * the RFC (VR-TM-05). The caller computes the share. Option: `phase`.
+ * Phase: the first periodic advertisement of an Active comes after a share of Advertisement_Interval. By this share,
+ * the many routers of one node do not all send in the same millisecond. The first periodic advertisement is never later
+ * than in the RFC (VR-TM-05). The caller computes the share. Option: `phase`.
  */
 import { centisToMillis, type Millis, plus } from '../../wire/units.ts'
 import type { Step } from '../fsm.ts'

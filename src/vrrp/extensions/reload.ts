@@ -17,7 +17,7 @@ import { activeDownDelay } from './stagger.ts'
 
 /**
  * Handles a reload in Backup and Active. `leaving.ts` and grace-period.ts handle addresses that a router still answers
- * for after it stopped being Active. The other states have no addresses and have advertised nothing.
+ * for after it stopped being Active. All other states have no addresses and have advertised nothing.
  */
 export const reload: Extension = {
   name: 'reload',
@@ -84,7 +84,7 @@ function backupChanges(before: Backup, previous: Parameters, parameters: Paramet
   const timed = changed
     ? waitAgain({ ...state, activeAdverInterval: own }, parameters, now)
     : isOtherTransport(previous, parameters)
-      ? // The Active may change its transport a little later. Until then its advertisements do not arrive.
+      ? // The Active may change its transport a little later. Until this change its advertisements do not arrive.
         waitAgain(state, parameters, now)
       : state
   if (previous.priority === parameters.priority || timed.activeDownAt !== state.activeDownAt) return timed

@@ -1,8 +1,8 @@
 /**
- * Repetition: decides whether a Backup may be left alone while its Active repeats one advertisement (docs/adr/0087).
- * That is so if the advertisement only moves Active_Down_Timer. The decision is made by the state machine itself: the
- * last advertisement is stepped once more at its own time, and must change nothing. This file does not wrap `step`, and
- * does not know how repetitions are recognized.
+ * Repetition: decides whether a Backup may be left alone while its Active repeats one advertisement (docs/adr/0087). A
+ * Backup may be left alone if the advertisement only moves Active_Down_Timer. The decision is made by the state machine
+ * itself: the last advertisement is stepped once more at its own time, and must change nothing. This file does not wrap
+ * `step`, and does not know how repetitions are recognized.
  */
 import { type Millis, millis, plus } from '../../wire/units.ts'
 import type { Event } from '../event.ts'

@@ -1,10 +1,10 @@
 /**
- * Returning (ground rule 3: a node that was away listens first): the way back of an Active that was away. Its guardian
- * has executed the cleanup plan, or the engine slept so long that other routers may have acted. A router in Returning
- * has no addresses. The router drains its sockets and asks the LAN which host has its addresses. It becomes Active
- * again only if no other router is Active. A router in Returning sends no priority 0, because a router that took over
- * needs none. This extension does not know how an absence is noticed, or which host answers. The extension is on in
- * every profile.
+ * Returning (ground rule 3: a node that was away listens first): the way back of an Active that was away. The guardian
+ * of such an Active has executed the cleanup plan, or the engine slept so long that other routers may have acted. A
+ * router in Returning has no addresses. The router drains its sockets and asks the LAN which host has its addresses. A
+ * router in Returning becomes Active again only if no other router is Active. A router in Returning sends no priority
+ * 0, because a router that took over needs none. The extension returning does not know how an absence is noticed, or
+ * which host answers. The extension is on in every profile.
  */
 import type { Address } from '../../wire/address.ts'
 import { centisToMillis, type Millis, plus } from '../../wire/units.ts'
@@ -158,8 +158,8 @@ function hearRelease({ source, receivedAt }: Received, parameters: Parameters, n
 function expire(state: Returning, receptionLost: boolean, parameters: Parameters, now: Millis): Step {
   if (receptionLost || !state.linkWasUp) {
     const [next, effects] = retreat(parameters, now, receptionLost ? 'receptionLost' : 'linkWasDown')
-    // Active_Down_Timer restarts only once because of lost packets. This restart is that one (ground rule 2: a waiting
-    // packet counts).
+    // Active_Down_Timer restarts only once because of lost packets. The restart on this line is the one because of lost
+    // packets (ground rule 2: a waiting packet counts).
     return [next.name === 'Backup' ? { ...next, extended: receptionLost } : next, effects]
   }
   if (state.phase !== 'drain') return takeBack(parameters, now)

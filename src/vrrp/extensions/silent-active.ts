@@ -1,8 +1,8 @@
 /**
- * Silent Active: another host has one of our addresses, but no advertisement of that host arrives. The host has answered
- * our ARP request or Neighbor Solicitation, or is a unicast peer that is reachable again and was Active in the meantime
- * (docs/adr/0007, 0022). This extension decides which of these hosts make us announce again. The daemon asks the LAN, and
- * competing-active.ts limits the rate of announcements. Option: `probeRivals`.
+ * Silent Active: another host has one of our addresses, but no advertisement of that host arrives. The host has
+ * answered our ARP request or Neighbor Solicitation, or is a unicast peer that is reachable again and was Active in the
+ * meantime (docs/adr/0007, 0022). The extension silent-active decides which of these hosts make us announce again. The
+ * daemon asks the LAN, and competing-active.ts limits the rate of announcements. Option: `probeRivals`.
  */
 import { centisToMillis, type Millis, millis } from '../../wire/units.ts'
 import type { Event } from '../event.ts'
@@ -45,8 +45,8 @@ function hearAnswer(state: Active, event: AddressAnswered, parameters: Parameter
   const { announcedOverAt } = before
   const repeatsSoon = parameters.family === 'ipv4'
   if (announcedOverAt !== undefined && now - announcedOverAt < ANSWER_SPACING) {
-    // In IPv4, repeats of the batch of announcements are still to come. In IPv6 they come a second later. There a batch
-    // is enough only if an answer of the host has caused it.
+    // In IPv4, repeats of the batch of announcements are still to come. In IPv6 they come a second later. In IPv6 a
+    // batch is enough only if an answer of the host has caused it.
     const announcedAt = repeatsSoon ? announcedOverAt : Number.NEGATIVE_INFINITY
     // If a question stayed unanswered in between, the first host has disappeared, and a second split brain has healed.
     const silence = now - Math.max(announcedAt, silentAnswerAt ?? announcedAt)

@@ -34,7 +34,7 @@ export function staggerDelay(parameters: Parameters, interval: Centis, lastActiv
 
 /**
  * Returns the peers that may have our priority. If at least one peer is listed with a priority, the list counts as
- * complete. Otherwise any peer may have our priority.
+ * complete. Without a listed priority, any peer may have our priority.
  */
 function contenders(peers: readonly Peer[], priority: number): readonly Peer[] {
   if (peers.every((peer) => peer.priority === undefined)) return peers

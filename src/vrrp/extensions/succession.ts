@@ -2,9 +2,9 @@
  * Succession: several routers take over from one in Leaving (docs/adr/0045). keepalived nodes of equal priority take
  * over in the same millisecond. All these routers announce the addresses, and one of them stays Active. A client that
  * received a loser's announcement last reaches no node until the winner announces again, 5 s later. A keepalived that
- * wins announces immediately when it receives a lower priority. So this extension reminds the winner with such an
- * advertisement. `succession.ts` decides which router is the successor, when the race of the successors is over, and
- * whether the winner is reminded. Option: `remindSuccessor`.
+ * wins announces immediately when it receives a lower priority. For this reason the extension succession reminds the
+ * winner with such an advertisement. `succession.ts` decides which router is the successor, when the race of the
+ * successors is over, and whether the winner is reminded. Option: `remindSuccessor`.
  */
 import { compareAddresses } from '../../wire/address.ts'
 import { type Millis, plus } from '../../wire/units.ts'
@@ -25,8 +25,8 @@ const WATCHED = 200
  */
 const REMINDERS = [30, 120] as const
 /**
- * Priority of the advertisement that reminds the winner. It is below that of every Active: a reminder changes no
- * election, and no Backup that preempts follows it.
+ * Priority of the advertisement that reminds the winner. The priority of the reminder is below that of every Active: a
+ * reminder changes no election, and no Backup that preempts follows it.
  */
 const REMINDER = 1
 
@@ -68,9 +68,9 @@ function bestOf(before: Successor | undefined, heard: Successor): Successor {
 
 /**
  * Returns the race of the successors after an advertisement. A further advertisement of the winner, perhaps in answer
- * to us, changes nothing. A router that still advertises after the race changes nothing either. That router may be a
- * second Active that does not receive the first, or the successor of a winner that has stopped. Waiting until it stops
- * could last for ever.
+ * to us, changes nothing. A router that still advertises after the race changes nothing either. A router that
+ * advertises after the race may be a second Active that does not receive the first, or the successor of a winner that
+ * has stopped. Waiting until it stops could last for ever.
  */
 function raceOn({ succession: race, successor }: Leaving, { source, heardAt }: Successor): Succession {
   if (race === undefined) return { until: plus(heardAt, WATCHED), remindAt: [] }

@@ -1,8 +1,8 @@
 /**
  * Yield: an operator moves the VIPs to another router although nothing is wrong. The router sends priority 0 and
- * removes its VIPs, as after a Shutdown event (RFC 9568 §6.4.3, step 665). But the router becomes Backup, with the
- * priority that the caller has lowered. If the extension in leaving.ts is on, leaving.ts handles the event `yield`. The
- * caller decides for how long the priority stays low. The extension is on in every profile.
+ * removes its VIPs, as after a Shutdown event (RFC 9568 §6.4.3, step 665). After a yield the router becomes Backup,
+ * with the priority that the caller has lowered. If the extension in leaving.ts is on, leaving.ts handles the event
+ * `yield`. The caller decides for how long the priority stays low. The extension is on in every profile.
  */
 import type { Effect } from '../effect.ts'
 import { isOwner } from '../parameters.ts'

@@ -1,7 +1,7 @@
 /**
  * Decides to which address `api-int` leads. A new address counts only after kube-api has answered there three times
- * (status/balancer.ts). An address in force stays while the administrator's wish is the same or not known. So a
- * restart of this process does not move the clients of the API, nor does a load balancer that is silent. Pure.
+ * (status/balancer.ts). An address in force stays while the administrator's wish is the same or not known. For this
+ * reason neither a restart of this process nor a silent load balancer moves the clients of the API. Pure.
  */
 import type { Address } from '../../../wire/address.ts'
 import type { Balancer } from '../status/balancer.ts'
@@ -21,9 +21,10 @@ export function apiIntAfter(inForce: Address | undefined, balancer: Balancer): A
 }
 
 /**
- * Returns the address in force after an operator has stored the phase of a switch, with `stored` as address of `api-int`.
- * Nodes may write that field, and only administrators write the spec. So a new address counts only if the spec has it and
- * kube-api has answered there. An address in force stays, whatever the spec has: the operator decides when it is left.
+ * Returns the address in force after an operator has stored the phase of a switch, with `stored` as address of
+ * `api-int`. Nodes may write that field, and only administrators write the spec. For this reason a new address counts
+ * only if the spec has it, and kube-api has answered at this address. An address in force stays, whatever the spec has:
+ * the operator decides when it is left.
  */
 export function apiIntByOperator(
   inForce: Address | undefined,

@@ -223,8 +223,8 @@ function peersOf(
   own: Address,
 ): readonly Address[] | string {
   const group = groupOf(peers, service)
-  // In a cluster of one node, the registered address of this node may differ from the present one. In that case the
-  // node would be its own peer.
+  // In a cluster of one node, the registered address of this node may differ from the present one. If the two addresses
+  // differ, the node would be its own peer.
   const isLone = cluster.topology === 'SingleReplica'
   const others = addressesOf(
     group.filter(({ name }) => !isLone || name !== cluster.nodeName),

@@ -1,6 +1,6 @@
 /**
  * The configuration for this node's engine in the terms of the cluster. The configuration is complete: no earlier
- * configuration is needed. It is computed in desired-state.ts, and written as text in document.ts and
+ * configuration is needed. The configuration is computed in desired-state.ts, and written as text in document.ts and
  * keepalived-text.ts.
  */
 import type { Address } from '../../../wire/address.ts'

@@ -13,8 +13,8 @@ import type { Service } from './vrid.ts'
 
 export type DocumentOptions = {
   /**
-   * True if every node of the LAN runs holdfast. Then the document uses version 3 without a password, and features that
-   * keepalived does not have.
+   * True if every node of the LAN runs holdfast. On such a LAN the document uses version 3 without a password, and
+   * features that keepalived does not have.
    */
   readonly native?: boolean
 }

@@ -1,7 +1,7 @@
 /**
  * Writes the configuration as keepalived.conf. Each line is the same as in the file that OpenShift's templates render
- * for this node, without blank lines. So the agent can replace keepalived's monitor, and its file can be compared. This
- * file decides the order of the lines.
+ * for this node, without blank lines. With equal lines the agent can replace keepalived's monitor, and the files can be
+ * compared. This file decides the order of the lines.
  */
 import type { Desired, Instance, InstanceGroup } from './desired.ts'
 import { API_SCRIPTS, GARP_REFRESH, INGRESS_SCRIPTS, TRACKED_SCRIPTS, VIP_LABEL } from './upstream-names.ts'

@@ -66,7 +66,10 @@ export type Schedule = { readonly tickAt: number; readonly planned: PlannedChang
 
 const rounded = (time: number, to: number): number => Math.floor(time / to + 0.5) * to
 
-/** Returns the schedule of mode changes. The first tick is the next full ten minutes that are not too close. */
+/**
+ * Returns the schedule of mode changes. The first tick of the schedule is the next full ten minutes that are not too
+ * close.
+ */
 export const startSchedule = (now: number): Schedule => ({ tickAt: rounded(now + TICK / 2, TICK), planned: undefined })
 
 /**
@@ -99,8 +102,8 @@ export function ticked(schedule: Schedule, facts: ModeFacts, now: number): Sched
     return startSchedule(now)
   if (now < schedule.tickAt) return schedule
   const tickAt = startSchedule(now).tickAt
-  // The tick was noticed too late, because the machine slept. The other nodes have changed or will not, and the next
-  // tick is soon.
+  // The tick was noticed too late, because the machine slept. At this time the other nodes have changed or will not
+  // change, and the next tick is soon.
   const isLate = now >= planned(schedule.tickAt, 'unicast').preparedAt
   const { wanted, nodes } = facts
   if (schedule.planned !== undefined || isLate || wanted === undefined || !isChangeNeeded(facts))

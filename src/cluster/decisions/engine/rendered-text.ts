@@ -1,7 +1,7 @@
 /**
  * Executes the cluster's template of keepalived.conf for this node. The result is refused if holdfast's reader of
  * keepalived's files cannot read it, or if it has other VIPs than the agent decided. A refusal changes nothing on the
- * node. There is no guess: with another text, the node could leave its VRRP group.
+ * node. The agent does not guess a text: with another text, the node could leave its VRRP group.
  */
 import { messageOf } from '../../../base/message-of.ts'
 import { parseKeepalivedConfig } from '../../../config/keepalived/configuration.ts'

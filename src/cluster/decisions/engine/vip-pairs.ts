@@ -9,7 +9,7 @@ import { type Address, type Family, familyOf, isLinkLocal, isMulticast, parseAdd
 import type { Service } from './vrid.ts'
 
 export type VipPair = {
-  /** Number of the pair of VIPs, from 0. It is the last part of a virtual router's name. */
+  /** Number of the pair of VIPs, from 0. The number of the pair is the last part of a virtual router's name. */
   readonly index: number
   /** Address family of both VIPs of the pair. */
   readonly family: Family

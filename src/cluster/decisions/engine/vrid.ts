@@ -1,6 +1,6 @@
 /**
  * Computes the VRIDs of an OpenShift cluster from its name. All nodes, and keepalived's monitor beside them, must
- * compute the same VRIDs without communication. Another function finds the VRIDs that two clusters on one LAN share.
+ * compute the same VRIDs without communication. A second function finds the VRIDs that two clusters on one LAN share.
  */
 
 export type Service = 'api' | 'ingress'

@@ -1,8 +1,8 @@
 /**
  * Chooses the interface for the VIPs on this machine, and the own address that advertisements come from. First choice:
  * the file with the node's chosen address, if an interface has that address. Second: the network of the first VIP.
- * Third: the default route. So the choice follows an address from a NIC to a bridge, and no interface name is stored.
- * The returned value also says why earlier rules did not apply. No file is read here.
+ * Third: the default route. With this order the choice follows an address from a NIC to a bridge, and no interface name
+ * is stored. The returned value also says why earlier rules did not apply. No file is read here.
  */
 import { familyName, sameNetwork } from '../../../config/network.ts'
 import { type Address, addressBytes, type Family, familyOf, parseAddress } from '../../../wire/address.ts'
@@ -100,7 +100,7 @@ function inNetwork(
   const [first] = pair
   if (first === undefined) return undefined
   const place = chosen(node, held, pair, vips, familyOf(first))
-  // Another VIP than the first may have chosen the interface.
+  // A VIP other than the first may have chosen the interface.
   const holder = held.find((each) => each.interface === place?.interface && each.address === place.source)
   return holder !== undefined && contains(holder, first) ? place : undefined
 }

@@ -18,8 +18,8 @@ export type Profile = {
   /** True if the end of an idle connection to HAProxy causes a check immediately. */
   readonly followsEnd: boolean
   /**
-   * True if rules of an earlier run stay until a check is bad. Otherwise they are removed at the start, as by upstream's
-   * monitor.
+   * True if rules of an earlier run stay until a check is bad. If this is false, such rules are removed at the start,
+   * as by upstream's monitor.
    */
   readonly adoptsRules: boolean
   /** Seconds for which the rules work without a monitor; `undefined`: for ever, as upstream's rules. */

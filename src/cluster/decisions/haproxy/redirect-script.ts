@@ -1,7 +1,7 @@
 /**
- * Writes the nft commands that add, confirm and remove the redirect of the API to HAProxy. One script is one transaction
- * of the kernel: all or nothing. This file decides the rules, which are those of upstream's monitor; with a lifetime, a
- * rule also needs its VIP in a set whose elements expire. Nothing of other programs is removed.
+ * Writes the nft commands that add, confirm and remove the redirect of the API to HAProxy. An nft script is one
+ * transaction of the kernel: all or nothing. This file decides the rules, which are those of upstream's monitor; with a
+ * lifetime, a rule also needs its VIP in a set whose elements expire. Rules of other programs are never removed.
  */
 import type { Address } from '../../../wire/address.ts'
 import { REDIRECT_TABLE } from '../status/load-balancer-rule.ts'

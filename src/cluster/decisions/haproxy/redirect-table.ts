@@ -5,7 +5,7 @@
 import { REDIRECT_TABLE } from '../status/load-balancer-rule.ts'
 
 export const REDIRECT_COMMENT = 'OCP_API_LB_REDIRECT'
-/** Set of the VIPs whose redirect is confirmed. Its elements expire, so that rules without a monitor end. */
+/** Set of the VIPs whose redirect is confirmed. The elements of the set expire, so that rules without a monitor end. */
 export const CONFIRMED_SET = 'ocp_api_confirmed'
 
 export const REDIRECT_CHAINS = { ocp_prerouting: 'prerouting', ocp_output: 'output' } as const

@@ -6,8 +6,9 @@ export const bindPorts = (configuration: string): readonly number[] => [
 ]
 
 /**
- * Returns the ports that another program has, while HAProxy does not answer. HAProxy listens at all its ports or at none. So if
- * all are in use, a HAProxy has them that does not answer. `isUsed` tells whether a socket waits at a port.
+ * Returns the ports that another program has, while HAProxy does not answer. HAProxy listens at all its ports or at
+ * none. If all these ports are in use, a HAProxy that does not answer has them. `isUsed` tells whether a socket waits
+ * at a port.
  */
 export function takenPorts(ports: readonly number[], isUsed: (port: number) => boolean): readonly number[] {
   const used = ports.filter(isUsed)

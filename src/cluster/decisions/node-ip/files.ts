@@ -1,6 +1,6 @@
 /**
  * The files by which other programs of the node learn the node's address, as values. This file decides the names,
- * contents and order of these files. They are written elsewhere.
+ * contents and order of these files. Other code writes the files.
  */
 import { type Address, type Family, familyOf } from '../../../wire/address.ts'
 

@@ -1,8 +1,8 @@
 /**
- * Selects the node's own address, on which kubelet, CRI-O, OVN and the engine of the VIPs are based. The same machine
- * always gives the same address, whatever the order in the kernel's lists. OpenShift's choice depends on that order in
- * some cases; in holdfast the hint wins, then the earlier VIP, then the lower interface index. The returned value also
- * says why each other address was not chosen.
+ * Selects the node's own address, on which kubelet, CRI-O, OVN and the engine of the VIPs are based. A machine always
+ * gives the same address, whatever the order in the kernel's lists. OpenShift's choice depends on that order in some
+ * cases; in holdfast the hint wins, then the earlier VIP, then the lower interface index. The returned value also says
+ * why each other address was not chosen.
  */
 import { sameNetwork } from '../../../config/network.ts'
 import {

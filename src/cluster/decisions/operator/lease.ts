@@ -11,8 +11,8 @@ export const LEASE_TIMES = {
   duration: 30_000,
   renewEvery: 5_000,
   /**
-   * Milliseconds since the last renewal after which an operator stops its work. It is less than the duration, so that no
-   * two operators write.
+   * Milliseconds since the last renewal after which an operator stops its work. This time is less than the duration of
+   * the Lease, so that no two operators write.
    */
   renewWithin: 20_000,
 }

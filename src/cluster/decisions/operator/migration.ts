@@ -12,7 +12,7 @@ import type { Balancer } from '../status/balancer.ts'
 export const PHASES = [
   /** HAProxy runs, and `api-int` leads to the VIP. */
   'SelfHosted',
-  /** kube-api is asked at the external address. Nothing else changes. */
+  /** kube-api is asked at the external address. During this question nothing else changes. */
   'Checking',
   /** `api-int` is being led to the external address. */
   'SwitchingNames',

@@ -58,7 +58,7 @@ function asked(state: Balancer, { failed, place }: Extract<BalancerEvent, { kind
   }
   const answers = failed === undefined && state.kind === 'asking' ? state.answers + 1 : 0
   if (answers >= IN_A_ROW) return { kind: 'answers', place, failures: 0 }
-  // One answer between failures is no recovery: a load balancer with one dead server gives both in turn.
+  // A single answer between failures is no recovery: a load balancer with one dead server gives both in turn.
   return { kind: 'asking', place, answers, failed: failed ?? (state.kind === 'asking' ? state.failed : undefined) }
 }
 

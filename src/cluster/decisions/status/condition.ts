@@ -47,8 +47,8 @@ export function datedConditions(
 }
 
 /**
- * Returns the conditions for nodes that should hold no VIP. They report a problem only if `still` has texts about a VIP
- * that a node holds.
+ * Returns the conditions for nodes that should hold no VIP. These conditions report a problem only if `still` has texts
+ * about a VIP that a node holds.
  */
 export function elsewhereFindings(
   { message: why, reason: because }: Elsewhere,

@@ -100,8 +100,7 @@ export type KubernetesEvent = {
 }
 
 /**
- * Returns the name of a Kubernetes Event, a DNS name. The same text always gives the same name: two FNV-1a hashes of 32
- * bits.
+ * Returns the name of a Kubernetes Event, a DNS name. A text always gives the same name: two FNV-1a hashes of 32 bits.
  */
 export function eventName(text: string): string {
   const hash = (seed: number): string => {

@@ -47,7 +47,7 @@ export type Trouble = {
     | 'SpecUnreadable'
     | 'LoadBalancerRefused'
     | 'CorefileKept'
-    // These reasons are only in ClusterOperator.
+    // The following reasons are only in ClusterOperator.
     | 'InvalidConfiguration'
     | 'DeployTimedOut'
     | 'DeploymentCrashLooping'

@@ -28,8 +28,8 @@ export const DEAF_AFTER = 30_000
 /** Additional delay in milliseconds for each node with a better rank. */
 export const RANK_STEP = 2_000
 /**
- * Time in milliseconds within which two nodes that overwrite each other's entry count as two holders. It is longer than
- * the pause between their writes.
+ * Time in milliseconds within which two nodes that overwrite each other's entry count as two holders. This time is
+ * longer than the pause between their writes.
  */
 export const CONTEST_WITHIN = 300_000
 
@@ -171,8 +171,8 @@ function empty(memory: StatementMemory, { entry, self }: StatementInput, now: Mo
     return say({ ...rest, emptied: emptied && { ...emptied, landed: true } }, foreign, '', now)
   }
   const who = `${entry.node} ${entry.since}`
-  // This agent cleared the entry, and the entry exists again. So the agent of the holder works, and its own entry
-  // counts.
+  // The entry that this agent cleared exists again. An entry that exists again shows that the agent of the holder
+  // works, and this entry counts.
   if (emptied?.who === who && emptied.landed) return [rest, NOTHING]
   return say({ ...rest, emptied: { who, landed: false } }, foreign, '', now)
 }

@@ -1,9 +1,9 @@
 /**
  * Decides what this node's agent publishes about the holders of the cluster's virtual addresses: its own entries, and
  * on one node the conditions. The election of the engines decides which node publishes conditions: the holder of the
- * first API address. If there is no holder, or its agent does not publish, a Backup does it by its rank. So N agents do
- * not overwrite one field. The function is pure: the time is an argument, and nothing is stored except the returned
- * memory.
+ * first API address. If there is no holder, or its agent does not publish, a Backup does it by its rank. By this rule N
+ * agents do not overwrite one field. The function is pure: the time is an argument, and nothing is stored except the
+ * returned memory.
  */
 import { defined } from '../../../base/defined.ts'
 import type { Address } from '../../../wire/address.ts'

@@ -58,8 +58,8 @@ function problemOf({ path, message }: z.core.$ZodIssue): string {
 export type IntentState = {
   readonly intent: Intent
   /**
-   * True if the API has answered about the HostedNetServices object, now or before. Until then, `intent` is an
-   * assumption.
+   * True if the API has answered about the HostedNetServices object, now or before. Until the API has answered,
+   * `intent` is an assumption.
    */
   readonly isKnown: boolean
   /** Problems of the last object that the API returned; empty if that object is in force. */

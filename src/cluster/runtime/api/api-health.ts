@@ -18,7 +18,7 @@ export const doesIronicAnswer = async (url: string = IRONIC, timeout: number = T
 
 function statusOf(url: string, timeout: number): Promise<number | undefined> {
   return new Promise((resolve) => {
-    // Each request opens a new connection: an existing connection would show the state of an earlier API server.
+    // Every request opens a new connection: an existing connection would show the state of an earlier API server.
     const options = { agent: false, rejectUnauthorized: false, signal: AbortSignal.timeout(timeout) }
     const ask = url.startsWith('https:') ? requestHttps : requestHttp
     const asked = ask(url, options, (answer) => {

@@ -82,7 +82,7 @@ async function optionsOf(config: KubeConfig, proxy: string | undefined): Promise
     name,
     typeof value === 'string' ? value.trim() : value,
   ])
-  // The agent of the options keeps no connection. It is needed only for a proxy.
+  // The agent of the options keeps no connection. Such an agent is needed only for a proxy.
   return { ...others, headers: Object.fromEntries(trimmed), ...(proxy === undefined ? {} : { agent }) }
 }
 

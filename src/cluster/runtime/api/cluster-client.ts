@@ -45,7 +45,7 @@ const LARGEST_ANSWER = 128 * 1024 * 1024
 /** Size limit of a line in octets. etcd stores no object of more than 1.5 MB. */
 const LONGEST_LINE = 8 * 1024 * 1024
 const LONGEST_RETRY = 60_000
-/** Milliseconds between TCP keep-alive probes. They detect a server whose address moved to another node. */
+/** Milliseconds between TCP keep-alive probes. The probes detect a server whose address moved to another node. */
 const KEEP_ALIVE = 10_000
 
 type Watching = {
@@ -183,7 +183,10 @@ export class ClusterClient {
   }
 }
 
-/** Tells whether the failure is an answer of the cluster. In that case another server would give the same answer. */
+/**
+ * Tells whether the failure is an answer of the cluster. After an answer of the cluster, another server would give the
+ * same answer.
+ */
 const isAnswer = ({ kind }: ApiFailure): boolean => kind === 'gone' || kind === 'refused'
 
 function textOf(response: IncomingMessage, { path }: Question, within: number): Promise<string> {

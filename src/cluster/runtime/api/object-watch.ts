@@ -100,8 +100,8 @@ class ObjectWatch<T> {
   }
 
   async #wait(failure: ApiFailure): Promise<void> {
-    // After an invalid event, the watch may have missed changes. After 404, the collection may be another one. So all objects
-    // are read again.
+    // After an invalid event, the watch may have missed changes. After 404, the collection may be another one. For this
+    // reason all objects are read again after 404.
     if (failure.kind === 'gone' || failure.kind === 'garbage' || failure.status === 404) this.#version = undefined
     const wait = Math.max(waitAfter(this.#failures, this.#patience), failure.retryAfter ?? 0)
     this.#failures++

@@ -1,6 +1,7 @@
 /**
  * Writes the DNS settings of the node itself, and makes other programs read them. This file decides the order of the
- * writes: the file that kubelet waits for comes last. Nothing is written and no program is called if nothing changes.
+ * writes: the file that kubelet waits for comes last. If no file changes, this command writes no file and calls no
+ * program.
  */
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'

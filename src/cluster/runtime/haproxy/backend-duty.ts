@@ -15,7 +15,7 @@ import { type NodeEvent, nodesAfter } from '../../decisions/known-nodes.ts'
 import { type HaproxyFileOptions, type Written, writeHaproxyFile } from './haproxy-file.ts'
 import type { MonitorAccount } from './monitor-account.ts'
 
-/** Milliseconds until a refused configuration is tried again. Its reason may lie on this machine. */
+/** Milliseconds until a refused configuration is tried again. The reason of the refusal may lie on this machine. */
 const REFUSED_FOR = 30_000
 
 export type BackendDutyPorts = {

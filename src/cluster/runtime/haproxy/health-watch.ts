@@ -1,6 +1,6 @@
 /**
- * Asks HAProxy whether it has a backend, regularly and immediately after the end of an idle connection. So a killed
- * HAProxy is noticed without waiting for the next check: the kernel closes its connections. No function throws; an
+ * Asks HAProxy whether it has a backend, regularly and immediately after the end of an idle connection. With an idle
+ * connection a killed HAProxy is noticed immediately, because the kernel closes its connections. No function throws; an
  * unreachable HAProxy is an answer.
  */
 import { Agent, request } from 'node:http'

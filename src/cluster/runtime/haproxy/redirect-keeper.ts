@@ -1,7 +1,7 @@
 /**
- * Keeps the redirect of the API's VIPs to HAProxy as the monitor wants it: rules in the kernel, or none. One change runs
- * at a time, and a failed change is tried again. This file decides when the rules are read again. It does not know why
- * they are wanted.
+ * Keeps the redirect of the API's VIPs to HAProxy as the monitor wants it: rules in the kernel, or none. A single
+ * change of the rules runs at a time, and a failed change is tried again. This file decides when the rules are read
+ * again. This file does not know why the rules are wanted.
  */
 
 import {

@@ -86,7 +86,7 @@ export class BalancerSwitchDuty {
       this.#object = object
       this.#shown = read && textOf(read)
       this.#state ??= read === undefined ? firstMigration(epochMs) : continued(read, epochMs)
-      // Another client may have written, or the object is a new one without a phase.
+      // The write failed because another client may have written, or the object is a new one without a phase.
       if (isFirst || this.#shown !== textOf(this.#state)) this.#stored = this.#shown
     }
     const state = this.#state

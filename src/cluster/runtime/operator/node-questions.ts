@@ -1,6 +1,6 @@
 /**
- * Asks the nodes whether they have followed a switch of the load balancer, as a client of theirs: their DNS server, and the
- * ports of HAProxy. This file decides which answers count. Nothing is secret, and nothing is changed.
+ * Asks the nodes whether they have followed a switch of the load balancer, as a client of theirs: their DNS server, and
+ * the ports of HAProxy. This file decides which answers count. These questions read no secret and change nothing.
  */
 import { Resolver } from 'node:dns/promises'
 import { request } from 'node:http'

@@ -1,7 +1,7 @@
 /**
- * Does the work of the operator that holds the Lease: it watches the cluster, asks kube-api through the VIPs, and writes
- * ClusterOperator. Nothing of it outlives the Lease, so a new term begins with what the API shows. This file decides when
- * the state is compared and written; the decisions are in decisions/operator.
+ * Does the work of the operator that holds the Lease: it watches the cluster, asks kube-api through the VIPs, and
+ * writes ClusterOperator. No state of this work outlives the Lease, so a new term begins with what the API shows. This
+ * file decides when the state is compared and written; the decisions are in decisions/operator.
  */
 import { defined } from '../../../base/defined.ts'
 import { messageOf } from '../../../base/message-of.ts'
@@ -175,7 +175,7 @@ export class OperatorDuty {
   }
 
   #tell(object: { readonly value: unknown } | undefined): void {
-    // Another client may have created the object that this operator could not create.
+    // Perhaps another client has created the object that this operator could not create.
     if (object !== undefined) this.#refused = undefined
     this.#duties?.intent.news(object === undefined ? { kind: 'none' } : { kind: 'object', value: object.value })
   }

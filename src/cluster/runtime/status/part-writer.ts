@@ -11,8 +11,8 @@ const PATIENT = { first: 1_000, longest: 60_000 }
 const FORGIVEN_AFTER = 300_000
 
 /**
- * Writes the fields that belong to one field manager (server-side apply). One write runs at a time, and each write has the
- * latest state.
+ * Writes the fields that belong to one field manager (server-side apply). A single write runs at a time, and each write
+ * has the latest state.
  */
 export class PartWriter {
   readonly #write: (body: string) => Promise<Written>

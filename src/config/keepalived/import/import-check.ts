@@ -1,8 +1,9 @@
 /**
- * Converts the blocks vrrp_script, track_file and vrrp_track_process to health checks. These checks have keepalived's
- * interval and first result, without fast interval and jitter. A command is split into words and never given to a
- * shell. A script of root has the daemon's capabilities. This file decides what happens to a script that other users
- * can change. This file knows nothing about the trackers of a check; each tracker receives the check's own weight.
+ * Converts the blocks vrrp_script, track_file and vrrp_track_process to health checks. The converted checks have
+ * keepalived's interval and first result, without fast interval and jitter. A command is split into words and never
+ * given to a shell. A script of root has the daemon's capabilities. This file decides what happens to a script that
+ * other users can change. This file knows nothing about the trackers of a check; each tracker receives the check's own
+ * weight.
  */
 import { formatDuration } from '../../schema/duration.ts'
 import type { Surroundings } from '../source.ts'

@@ -206,8 +206,8 @@ function knobsOf(section: Section, globals: Globals, family: Family, line: Line)
     assertOnLower: flagWritten(quiet, (value) => !value),
     lastAdvertisement: flagWritten(last, (value) => value),
     checksum: sum && written('message-only', sum.at),
-    // These keys have the default values of profile `keepalived`. They are set explicitly, because advice about a
-    // missing key cannot be followed in a keepalived file.
+    // The following keys have the default values of profile `keepalived`. These default values are set explicitly,
+    // because advice about a missing key cannot be followed in a keepalived file.
     ttlCheck: unicast && written(false, unicast.at),
     firstAddressLinkLocal: family === 'ipv6' ? written(false, line.at) : undefined,
     stagger: unicast === undefined ? written(false, line.at) : undefined,

@@ -1,7 +1,7 @@
 /**
  * Converts the keywords notify_* of an instance or a group to notify programs. A program that keepalived would not find
- * is ignored. One user runs all programs of a block. This file knows nothing about when the programs run, and their
- * arguments.
+ * is ignored. A single user runs all programs of a block. This file knows nothing about when the programs run, and
+ * their arguments.
  */
 
 import type { Surroundings } from '../source.ts'

@@ -18,8 +18,8 @@ export type Keyword = {
   readonly name: string
   readonly handling: KeywordHandling
   /**
-   * For a keyword that is carried over: the key in holdfast that replaces the keyword. Otherwise the reason why the
-   * keyword has no effect, or what holdfast lacks.
+   * For a keyword that is carried over: the key in holdfast that replaces the keyword. For a keyword that is not
+   * carried over: the reason why the keyword has no effect, or what holdfast lacks.
    */
   readonly says: string
 }

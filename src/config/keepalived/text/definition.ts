@@ -9,7 +9,7 @@ import { type Passage, placeIn, slice, splice } from './place.ts'
 
 export type Definition =
   | { readonly kind: 'text'; readonly text: string }
-  /** Lines that replace the name of a definition. Their positions are those of the definition. */
+  /** Lines that replace the name of a definition. The positions of such lines are those of the definition. */
   | { readonly kind: 'lines'; readonly lines: readonly Passage[] }
   | { readonly kind: 'computed'; readonly compute: (file: string, parameters: readonly number[]) => string }
 

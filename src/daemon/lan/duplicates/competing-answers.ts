@@ -98,8 +98,8 @@ export class CompetingAnswers {
   /**
    * Tells whether an answer belongs to the question before an advertisement. Duplicate address detection handles
    * answers to its own questions. If both have asked, duplicate address detection also handles a known duplicate
-   * holder. Such a host always answers, and detection limits the announcements. With `alarm` no answer causes an
-   * announcement.
+   * holder. A known duplicate holder always answers, and detection limits the announcements. With `alarm` no answer
+   * causes an announcement.
    */
   #belongsToQuestion({ address, mac }: DuplicateHolder, heardAt: Millis): boolean {
     const { duplicates, parameters, spec } = this.#router

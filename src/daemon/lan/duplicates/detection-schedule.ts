@@ -1,7 +1,8 @@
 /**
  * Decides when the routers of one segment may ask the LAN for duplicate holders of their addresses. Questions are sent
- * at fixed times, with a limit for each time. So hundreds of addresses cause neither hundreds of frames in one moment
- * nor hundreds of wake-ups. This file knows nothing about the frame of a question, and the meaning of an answer.
+ * at fixed times, with a limit for each time. With fixed times and limits, hundreds of addresses cause neither hundreds
+ * of frames in one moment nor hundreds of wake-ups. This file knows nothing about the frame of a question, and the
+ * meaning of an answer.
  */
 import {
   DETECTION_STEP,
@@ -59,8 +60,8 @@ export class DetectionSchedule {
   }
 
   /**
-   * Returns the delay of the first questions in milliseconds. It differs, so that routers which become Active together
-   * do not ask together.
+   * Returns the delay of the first questions in milliseconds. The delay differs, so that routers which become Active
+   * together do not ask together.
    */
   firstDelay(): number {
     const { period } = this

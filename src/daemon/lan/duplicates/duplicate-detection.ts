@@ -128,7 +128,7 @@ export class DuplicateDetection {
 
   // Questions ----------------------------------------------------------------------------------------------------------
 
-  /** Returns the VIPs to ask the LAN for now. Also handles duplicate holders that have not answered. */
+  /** Returns the VIPs to ask the LAN for now. This function also handles duplicate holders that have not answered. */
   takeQuestions(step: DetectionStep, now: Millis): readonly Address[] {
     if (this.#detection === undefined || !this.isOn) return []
     const before = this.#detection
@@ -152,7 +152,7 @@ export class DuplicateDetection {
       for (const address of silent) this.#announcedAt.delete(address)
       this.#announceOver(silent, now)
     }
-    // A report about a duplicate holder names its router. So the addresses of routers are asked for before the VIPs.
+    // The addresses of routers come before the VIPs, because a report about a duplicate holder names its router.
     return [...nameless, ...questions]
   }
 

@@ -21,8 +21,8 @@ export function electionTime({ advertisementInterval }: Parameters): number {
 }
 
 /**
- * Returns the milliseconds in which an unknown duplicate holder may still give way. That host may be a router whose
- * advertisements do not arrive here, and which gives way after an advertisement of this router.
+ * Returns the milliseconds in which an unknown duplicate holder may still give way. A duplicate holder may be a router
+ * whose advertisements do not arrive here, and which gives way after an advertisement of this router.
  */
 export function timeToBeHeard(state: State, since: Millis): number {
   const left = state.name === 'Active' ? Math.max(0, state.adverAt - since) : 0

@@ -1,8 +1,8 @@
 /**
  * Remembers the routers that have advertised for one VRID, or are listed as its peers: their last advertisement, and
- * their MAC. So a MAC that answers for our addresses can be shown with its router and priority. Raw IP sockets report
- * no MAC. The MAC is learned from an ARP or NDP answer for the router's source address. The number of routers is
- * limited, because a sender can forge source addresses.
+ * their MAC. With this list a MAC that answers for our addresses can be shown with its router and priority. Raw IP
+ * sockets report no MAC. The MAC is learned from an ARP or NDP answer for the router's source address. The number of
+ * routers is limited, because a sender can forge source addresses.
  */
 import type { Address } from '../../../wire/address.ts'
 import type { Mac } from '../../../wire/mac.ts'

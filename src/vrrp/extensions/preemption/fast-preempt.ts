@@ -1,10 +1,10 @@
 /**
  * fastPreempt: if the Active that we follow lowers its own priority below ours, waiting a whole Active_Down_Interval
- * protects nothing. This extension acts only on such a demotion, never on a single lower advertisement. So a competing
- * Active whose packets travel in one direction only cannot start repeated takeovers. minHold keeps an unstable health
- * check from moving the addresses again and again. If our higher priority depends on health checks, those checks have
- * to confirm it first (docs/adr/0025). When all nodes lose the same backend, the first node to notice the loss is no
- * worse than the others. Options: `fastPreempt`, `minHold`, `assured`.
+ * protects nothing. The extension fastPreempt acts only on such a demotion, never on a single lower advertisement. By
+ * this rule a competing Active whose packets travel in one direction only cannot start repeated takeovers. minHold
+ * keeps an unstable health check from moving the addresses again and again. If our higher priority depends on health
+ * checks, those checks have to confirm it first (docs/adr/0025). When all nodes lose the same backend, the first node
+ * to notice the loss is no worse than the others. Options: `fastPreempt`, `minHold`, `assured`.
  */
 import { type Millis, millis, plus } from '../../../wire/units.ts'
 import type { Effect } from '../../effect.ts'
@@ -34,7 +34,7 @@ export const fastPreempt: Extension = {
           const [known, more] = hearLower(state, withReason(next, state), event, parameters, now)
           return more.length === 0 ? [known, effects] : [known, [...effects, ...more]]
         }
-        // The Active has sent priority 0. So the fast preemption that shortened the wait is over.
+        // The Active has sent priority 0. After priority 0, the fast preemption that shortened the wait is over.
         return state.regularDownAt === undefined ? stepped : [withdraw(next), effects]
       },
       deadlineReached: (inner, state, event, parameters, now) => {
@@ -45,8 +45,8 @@ export const fastPreempt: Extension = {
         const { active, asksChecks } = state
         if (asksChecks !== true) return [state, []]
         const confirmed = active !== undefined && outranks(event.assured, active.priority, parameters)
-        // A confirmation of the health checks in time is enough. Otherwise this Backup waits until the timer of line
-        // (470) expires.
+        // A confirmation of the health checks in time is enough. Without a confirmation in time, this Backup waits
+        // until the timer of line (470) expires.
         return confirmed ? [{ ...state, asksChecks: undefined }, []] : takeBack(state, parameters, now)
       },
     },
@@ -76,8 +76,8 @@ function hearLower(
   const isDemotion = active?.source === source && !outranks(priority, active.priority, parameters)
   if (!isDemotion || state.downReason === 'activeReleased' || isOwner(parameters)) return [known, []]
   const isSure = outranks(assured, advertisement.priority, parameters)
-  // The timer of line (470) does not wait for the health checks. But the extra run of the checks finds a backend that
-  // all nodes have lost before that timer expires.
+  // The timer of line (470) does not wait for the health checks. The extra run of the checks, however, finds a backend
+  // that all nodes have lost before that timer expires.
   const ask = isSure || state.activeDownAt <= now ? [] : [asking(millis(state.activeDownAt - now))]
   const isSettled = now - state.enteredAt >= activeDownInterval(priority, interval, version)
   if (extensions.fastPreempt !== true || !isSettled) return [known, ask]
@@ -107,7 +107,7 @@ function takeBack(state: Backup, parameters: Parameters, now: Millis): Step {
 /**
  * Returns the state that follows the Active again after our own priority fell to or below that of the Active.
  * `undefined` if the Backup cannot follow the Active again: the extension is off, or the Active has sent priority 0.
- * Also used while the timer of line (470) runs.
+ * This value is also used while the timer of line (470) runs.
  */
 export function withdrawn(state: Backup, parameters: Parameters): Backup | undefined {
   const { active, activeAdverInterval: interval } = state

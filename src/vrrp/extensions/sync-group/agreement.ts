@@ -1,8 +1,8 @@
 /**
  * Keeps the members of a sync group consistent (VR-SG-01). All members start together. A member that cannot take part
- * keeps the other members in Initialize. No member is Active while another member is Backup. These rules run after
- * every event, and most of the time they change nothing. What an event means for one member is decided in index.ts, and
- * for the other members in sync-group.ts.
+ * keeps the other members in Initialize. No member is Active while another member is Backup. The rules of this file run
+ * after every event, and most of the time they change nothing. What an event means for one member is decided in
+ * index.ts, and for the other members in sync-group.ts.
  */
 import type { Millis } from '../../../wire/units.ts'
 import type { Effect } from '../../effect.ts'
@@ -108,7 +108,7 @@ function startTogether(members: readonly Moving[], reason: StartReason, now: Mil
 
 /**
  * Makes a member give up Returning or Active, because another member is Backup. An Active beside Backups exists only
- * after a reload. Such an Active yields without a gap, and becomes Active again when all members are ready.
+ * after a reload. An Active beside Backups yields without a gap, and becomes Active again when all members are ready.
  */
 function stepAside(member: Moving, name: string, now: Millis): Moving {
   if (member.state.name === 'Returning') return enter(member, retreat(member.parameters, now, groupFault(name)))

@@ -16,7 +16,7 @@ export type Member = {
   readonly name: string
   readonly state: State
   readonly parameters: Parameters
-  /** False if the member's link is down. Such a member cannot send priority 0 when another member fails. */
+  /** False if the member's link is down. A member without a link cannot send priority 0 when another member fails. */
   readonly canSend?: boolean | undefined
 }
 

@@ -3,8 +3,8 @@
  * steps as if it were alone (index.ts). `sync-group.ts` decides what a step of one member means for the other members,
  * and ensures that no member acts alone. `tie.ts` decides ties between groups of equal priority. `agreement.ts` keeps
  * the members consistent. The daemon decides which routers form a group. The caller runs the first effect of each
- * member, then the second effect of each member. So every advertisement of a takeover is sent before the first address
- * is installed.
+ * member, then the second effect of each member. In this order every advertisement of a takeover is sent before the
+ * first address is installed.
  */
 import { type Millis, millis, plus } from '../../../wire/units.ts'
 import type { Effect } from '../../effect.ts'
@@ -137,7 +137,7 @@ function returnTogether(
 
 /**
  * Decides whether a member becomes Active (VR-SG-03). `moved` is this member after its transition to Active. If all
- * other members are ready, the whole group becomes Active. Otherwise this member waits.
+ * other members are ready, the whole group becomes Active. If another member is not ready, this member waits.
  */
 function rise(members: readonly Moving[], subject: Moving, moved: Moving, now: Millis): readonly Moving[] {
   const others = members.filter((member) => member !== subject)

@@ -1,10 +1,10 @@
 /**
  * Tie: decides which of two sync groups of equal priority wins. RFC 9568 §6.4.3 compares the routers' addresses. Each
- * member has its own network and address family, so the comparison may end differently for two members. Then each group
- * loses with another member, both groups become Backup, and both become Active again together, repeatedly. So one
- * member decides for the whole group, and it is the same member on every node: the lowest VRID, IPv4 before IPv6. If
- * the network of that member does not reach the other group, line (735) applies to the other members an interval later.
- * Option: `groupTie`.
+ * member has its own network and address family, so the comparison may end differently for two members. In this case
+ * each group loses with another member, both groups become Backup, and both become Active again together, repeatedly.
+ * For this reason one member decides for the whole group, and it is the same member on every node: the lowest VRID,
+ * IPv4 before IPv6. If the network of that member does not reach the other group, line (735) applies to the other
+ * members an interval later. Option: `groupTie`.
  */
 import { compareAddresses } from '../../../wire/address.ts'
 import { centisToMillis, type Millis } from '../../../wire/units.ts'
