@@ -17,7 +17,7 @@ demo: ## three nodes in network namespaces, two failovers, measured (root)
 CONTAINER_FILES := $(filter test/container/%,$(FILES))
 OTHER_FILES := $(filter-out test/container/%,$(FILES))
 # What `make test` runs, without the long forms and the containers.
-SHORT := --project unit --project computing --project waiting --project timed --project alone
+SHORT := --project unit --project waiting --project computing --project timed --project alone
 
 unit: ## what needs no root, no network and no wait: under a minute
 	@scripts/setup.sh runtime
@@ -38,7 +38,7 @@ else
 	@scripts/tests.sh $(SHORT) $(REPORTERS)
 endif
 
-test-long: ## what test-all adds: chaos, soak, the matrix of accidents, and image, pods and Compose where a Docker engine answers (root)
+test-long: ## what test-all adds: chaos, soak, the matrix of accidents, packages, and image, pods and Compose where a Docker engine answers (root)
 	@scripts/setup.sh test
 	@status=0; \
 	scripts/tests.sh --project long --project long-alone $(REPORTERS) || status=$$?; \

@@ -18,11 +18,10 @@ const UNIT = [
   'test/unit/**/*.test.ts',
 ]
 
-/** Each takes a CPU, so two run on two cores. */
+/** Each takes a CPU, and gets what the files of `waiting` leave (test/support/low-priority.ts). */
 const COMPUTING = [
   'test/explorer/**/*.test.ts',
   'test/fuzz/**/*.test.ts',
-  'test/netns/release.test.ts',
   'test/property/**/*.test.ts',
   'test/simulator/**/*.test.ts',
 ]
@@ -128,7 +127,6 @@ const TIMED = [
   'test/netns/cold-start.test.ts',
   'test/netns/demotion.test.ts',
   'test/netns/doctor.test.ts',
-  'test/netns/explain-chaos.test.ts',
   'test/netns/failover.test.ts',
   'test/netns/guardian-deadline.test.ts',
   'test/netns/guardian.test.ts',
@@ -147,11 +145,13 @@ const TIMED = [
 
 /**
  * Long forms, which `make test-all` adds: a model held against the real keepalived, scenarios that unit tests play as well, random faults
- * and the soak at intervals of 100 ms.
+ * and what `explain` says about each of them, the soak at intervals of 100 ms, and the packages of a release.
  */
 const LONG = [
   'test/chaos/**/*.test.ts',
   'test/interop/keepalived-model.test.ts',
+  'test/netns/explain-chaos.test.ts',
+  'test/netns/release.test.ts',
   'test/netns/shared-scenarios.test.ts',
   'test/soak/**/*.test.ts',
 ]
@@ -159,8 +159,8 @@ const LONG = [
 /** Long forms that need the machine for themselves: every accident of the matrix at 10 ms, 255 routers. */
 const LONG_ALONE = ['test/netns/crash-matrix.test.ts', 'test/netns/many-routers.test.ts']
 
-/** Files of `waiting` that run together on two cores: on average one takes a seventh of a CPU. With seven, bounds of seconds were missed. */
-const WAIT_TOGETHER = 6
+/** Files of `waiting` and `computing` that run together on two cores: on average a waiting one takes a seventh of a CPU. */
+const TOGETHER = 7
 
 /** With a Docker engine, which changes the firewall and forwarding of the machine: after all others (scripts/container-tests.sh). */
 const CONTAINER = ['test/container/**/*.test.ts']
@@ -172,19 +172,20 @@ for (const file of [...WAITING, ...TIMED, ...LONG, ...LONG_ALONE])
 /** With the programs of a real Kubernetes cluster (scripts/cluster-binaries.sh); `make cluster-test` runs them, one at a time. */
 const CLUSTER = ['test/cluster/**/*.test.ts']
 
-/** Groups come one after the other; of each, so many files are beside each other. */
+type Further = { readonly exclude?: readonly string[]; readonly globalSetup?: string[]; readonly setupFiles?: string[] }
+
+/** Groups come one after the other; of each, so many files are beside each other. Two projects with one order are one group. */
 const group = (
   order: number,
   name: string,
   beside: number,
   include: string[],
-  exclude: readonly string[] = [],
-  globalSetup: string[] = [],
+  { exclude = [], ...further }: Further = {},
 ) => ({
   extends: true as const,
   test: {
+    ...further,
     name,
-    globalSetup,
     include,
     exclude: [...configDefaults.exclude, ...exclude],
     maxWorkers: beside,
@@ -199,6 +200,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: ['default'],
+    // Each project and each attempt would transform every module again.
+    experimental: { fsModuleCache: true },
     // The first line of a failure has to say what was seen, not "[ Array(1) ]": often it is all that is kept.
     chaiConfig: { truncateThreshold: 1_000 },
     sequence: { sequencer: LongestFirst },
@@ -215,20 +218,16 @@ export default defineConfig({
           sequence: { groupOrder: 0, shuffle: true },
         },
       },
-      group(1, 'computing', 2, COMPUTING),
-      group(2, 'waiting', WAIT_TOGETHER, WAITING),
-      group(3, 'timed', 2, TIMED),
-      group(
-        4,
-        'alone',
-        1,
-        ['test/**/*.test.ts'],
-        [...UNIT, ...COMPUTING, ...WAITING, ...TIMED, ...LONG, ...LONG_ALONE, ...CONTAINER, ...CLUSTER],
-      ),
-      group(5, 'long', 2, LONG),
-      group(6, 'long-alone', 1, LONG_ALONE),
-      group(7, 'container', 2, CONTAINER, [], ['test/container/build-image.ts']),
-      group(8, 'cluster', 1, CLUSTER),
+      group(1, 'waiting', TOGETHER, WAITING),
+      group(1, 'computing', TOGETHER, COMPUTING, { setupFiles: ['test/support/low-priority.ts'] }),
+      group(2, 'timed', 2, TIMED),
+      group(3, 'alone', 1, ['test/**/*.test.ts'], {
+        exclude: [...UNIT, ...COMPUTING, ...WAITING, ...TIMED, ...LONG, ...LONG_ALONE, ...CONTAINER, ...CLUSTER],
+      }),
+      group(4, 'long', 2, LONG),
+      group(5, 'long-alone', 1, LONG_ALONE),
+      group(6, 'container', 2, CONTAINER, { globalSetup: ['test/container/build-image.ts'] }),
+      group(7, 'cluster', 1, CLUSTER),
     ],
   },
 })

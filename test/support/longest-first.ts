@@ -21,12 +21,32 @@ export function wallTimes(page: string): ReadonlyMap<string, number> {
   return new Map([...page.matchAll(ROW)].map(([, file = '', wall]) => [file, Number(wall)]))
 }
 
+/**
+ * Returns the files in the order in which they start: of each project the longest first. If two projects run together, their
+ * files start at the same pace: half of the seconds of the one start with half of the seconds of the other.
+ */
+export function inOrder<File>(
+  files: readonly File[],
+  projectOf: (file: File) => string,
+  wallOf: (file: File) => number,
+): File[] {
+  const started = new Map<string, number>()
+  const before = new Map<File, number>()
+  const longestFirst = files.toSorted((one, other) => wallOf(other) - wallOf(one))
+  for (const file of longestFirst) {
+    const sum = started.get(projectOf(file)) ?? 0
+    before.set(file, sum)
+    started.set(projectOf(file), sum + wallOf(file))
+  }
+  const part = (file: File) => (before.get(file) ?? 0) / (started.get(projectOf(file)) || 1)
+  return longestFirst.toSorted((one, other) => part(one) - part(other))
+}
+
 export class LongestFirst extends BaseSequencer {
   readonly #walls = wallTimes(readFileSync(PAGE, 'utf8'))
 
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const wall = ({ moduleId }: TestSpecification) => this.#walls.get(moduleId.split('/test/').at(-1) ?? '') ?? 0
-    const sorted = await super.sort(files)
-    return sorted.sort((one, other) => (one.project === other.project ? wall(other) - wall(one) : 0))
+    const wallOf = ({ moduleId }: TestSpecification) => this.#walls.get(moduleId.split('/test/').at(-1) ?? '') ?? 0
+    return inOrder(await super.sort(files), ({ project }) => project.name, wallOf)
   }
 }
