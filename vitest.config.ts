@@ -144,8 +144,8 @@ const TIMED = [
 ]
 
 /**
- * Long forms, which `make test-all` adds: a model held against the real keepalived, scenarios that unit tests play as well, random faults
- * and what `explain` says about each of them, the soak at intervals of 100 ms, and the packages of a release.
+ * Long forms, which `make test-all` adds: a model held against the real keepalived, scenarios that unit tests play as well, and the soak at
+ * intervals of 100 ms. The packages of a release are built here. Random faults come with the output of `explain` after each of them.
  */
 const LONG = [
   'test/chaos/**/*.test.ts',
@@ -156,8 +156,12 @@ const LONG = [
   'test/soak/**/*.test.ts',
 ]
 
-/** Long forms that need the machine for themselves: every accident of the matrix at 10 ms, 255 routers. */
-const LONG_ALONE = ['test/netns/crash-matrix.test.ts', 'test/netns/many-routers.test.ts']
+/** Long forms that need the machine for themselves: every accident of the two matrices at 10 ms, 255 routers. */
+const LONG_ALONE = [
+  'test/netns/crash-lone.test.ts',
+  'test/netns/crash-matrix.test.ts',
+  'test/netns/many-routers.test.ts',
+]
 
 /** Files of `waiting` and `computing` that run together on two cores: on average a waiting one takes a seventh of a CPU. */
 const TOGETHER = 7
@@ -172,7 +176,12 @@ for (const file of [...WAITING, ...TIMED, ...LONG, ...LONG_ALONE])
 /** With the programs of a real Kubernetes cluster (scripts/cluster-binaries.sh); `make cluster-test` runs them, one at a time. */
 const CLUSTER = ['test/cluster/**/*.test.ts']
 
-type Further = { readonly exclude?: readonly string[]; readonly globalSetup?: string[]; readonly setupFiles?: string[] }
+type Further = {
+  readonly exclude?: readonly string[]
+  readonly globalSetup?: string[]
+  readonly setupFiles?: string[]
+  readonly testTimeout?: number
+}
 
 /** Groups come one after the other; of each, so many files are beside each other. Two projects with one order are one group. */
 const group = (
@@ -219,7 +228,10 @@ export default defineConfig({
         },
       },
       group(1, 'waiting', TOGETHER, WAITING),
-      group(1, 'computing', TOGETHER, COMPUTING, { setupFiles: ['test/support/low-priority.ts'] }),
+      group(1, 'computing', TOGETHER, COMPUTING, {
+        setupFiles: ['test/support/low-priority.ts'],
+        testTimeout: 300_000,
+      }),
       group(2, 'timed', 2, TIMED),
       group(3, 'alone', 1, ['test/**/*.test.ts'], {
         exclude: [...UNIT, ...COMPUTING, ...WAITING, ...TIMED, ...LONG, ...LONG_ALONE, ...CONTAINER, ...CLUSTER],

@@ -31,12 +31,11 @@ export function search(setting: Setting, rules: Rules, limit = Number.POSITIVE_I
   const origin = start(setting)
   const seen = new Map<string, { from: string | undefined; text: string }>()
   const longest = new Map<string, { two: number; none: number }>()
-  let layer: State[] = [origin]
+  let layer: [string, State][] = [[keyOf(origin), origin]]
   seen.set(keyOf(origin), { from: undefined, text: '' })
   while (layer.length > 0 && seen.size < limit) {
-    const next: State[] = []
-    for (const state of layer) {
-      const from = keyOf(state)
+    const next: typeof layer = []
+    for (const [from, state] of layer) {
       for (const step of stepsOf(state, rules, setting.kinds)) {
         const key = keyOf(step.next)
         if (seen.has(key)) continue
@@ -44,7 +43,7 @@ export function search(setting: Setting, rules: Rules, limit = Number.POSITIVE_I
         note(longest, step.next)
         const problem = problemOf(state, step)
         if (problem !== undefined) return { states: seen.size, longest, problem, story: storyOf(seen, key) }
-        next.push(step.next)
+        next.push([key, step.next])
       }
     }
     layer = next
@@ -52,14 +51,37 @@ export function search(setting: Setting, rules: Rules, limit = Number.POSITIVE_I
   return { states: seen.size, longest, problem: undefined, story: [] }
 }
 
-const keyOf = ({ stopped, seen, ...rest }: State): string => {
-  const flags = [...Object.values(stopped), ...Object.values(seen)].map(Number).join('')
-  return `${Object.values(rest).join()},${flags}`
+/** Code of each value of a state that is no number. It is larger than every number of a state, and fits into one byte. */
+const codes = new Map<unknown, number>()
+const NUMBERS = 64
+
+function codeOf(value: unknown): number {
+  if (typeof value === 'number') return value
+  const known = codes.get(value)
+  if (known !== undefined) return known
+  const code = NUMBERS + codes.size
+  codes.set(value, code)
+  return code
+}
+
+/** Returns a text that is equal for equal states, with one character for each variable. */
+function keyOf(state: State): string {
+  const { engineQueue, seen, stopped } = state
+  const key: number[] = []
+  for (const name in state) {
+    const value = state[name as keyof State]
+    if (typeof value !== 'object') key.push(codeOf(value))
+  }
+  key.push(engineQueue.length, ...engineQueue)
+  for (const value of Object.values(stopped)) key.push(codeOf(value))
+  for (const value of Object.values(seen)) key.push(codeOf(value))
+  return String.fromCharCode(...key)
 }
 
 function note(longest: Map<string, { two: number; none: number }>, { seen, two, none }: State): void {
   const name = JSON.stringify(seen)
   const before = longest.get(name) ?? { two: 0, none: 0 }
+  if (two <= before.two && none <= before.none && longest.has(name)) return
   longest.set(name, { two: Math.max(before.two, two), none: Math.max(before.none, none) })
 }
 
