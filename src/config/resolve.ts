@@ -209,6 +209,7 @@ const parametersOf = (
   family,
   version: router.version,
   priority: router.priority,
+  basePriority: router.priority,
   ownAddresses: ownAddressesOf(router),
   advertisementInterval: centis(router.advertisementInterval / 10),
   ...addressesOf(router),

@@ -115,6 +115,8 @@ export type Parameters = {
   readonly version: 2 | 3
   /** Effective priority of this router, 1 to 254, or 255 for the address owner. */
   readonly priority: number
+  /** Priority of this router before weights, as in `Peer.priority`; absent: `priority`. */
+  readonly basePriority?: number | undefined
   /**
    * Handling of the addresses of an owner. `node`, or absent: the addresses belong to the node, as in RFC 9568 §6.1.
    * `installed`: holdfast installs and removes them like those of any other router, as keepalived does. Without

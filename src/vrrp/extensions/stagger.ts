@@ -25,7 +25,7 @@ export function staggerStep(interval: Centis, peers: number): Millis {
 export function staggerDelay(parameters: Parameters, interval: Centis, lastActive: Address | undefined): Millis {
   const { extensions, peers, preempt, priority, primaryAddress } = parameters
   if (extensions.stagger !== true || !preempt || priority === 255) return millis(0)
-  const ahead = contenders(peers, priority).filter(
+  const ahead = contenders(parameters).filter(
     (peer) => peer.address !== lastActive && compareAddresses(peer.address, primaryAddress) > 0,
   )
   // All listed peers count, not only those that take over before us, because every node must compute the same delays.
@@ -34,11 +34,14 @@ export function staggerDelay(parameters: Parameters, interval: Centis, lastActiv
 
 /**
  * Returns the peers that may have our priority. If at least one peer is listed with a priority, the list counts as
- * complete. Without a listed priority, any peer may have our priority.
+ * complete. Without a listed priority, any peer may have our priority. The list has base priorities. A peer with our base
+ * priority has our effective priority while the same checks succeed on both nodes, which is the usual case.
  */
-function contenders(peers: readonly Peer[], priority: number): readonly Peer[] {
+function contenders({ basePriority, peers, priority }: Parameters): readonly Peer[] {
   if (peers.every((peer) => peer.priority === undefined)) return peers
-  return peers.filter((peer) => peer.priority === priority)
+  return peers.filter(
+    (peer) => peer.priority === priority || (peer.priority !== undefined && peer.priority === basePriority),
+  )
 }
 
 /** Returns the milliseconds of silence after which the Active counts as gone: Active_Down_Interval and the stagger. */

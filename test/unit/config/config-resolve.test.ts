@@ -61,6 +61,7 @@ describe('parameters', () => {
         family: 'ipv4',
         version: 3,
         priority: 90,
+        basePriority: 90,
         advertisementInterval: 10,
         addresses: ['10.0.0.200'],
         preempt: true,

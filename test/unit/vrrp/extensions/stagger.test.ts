@@ -98,6 +98,16 @@ describe('stagger', () => {
     expect(downAt(step(behind, priorityFrom(128), falls, ms(10))[0])).toBe(3753)
   })
 
+  test('peers of our base priority count for the rank although checks have raised our own priority', () => {
+    const listed = [
+      { address: BELOW, priority: 64 },
+      { address: ABOVE, priority: 64 },
+    ]
+    const raised = parameters('holdfast', { peers: listed, priority: 128 })
+    expect(downAt(step(initialize(), startup, { ...raised, basePriority: 64 }, ms(0))[0])).toBe(3503)
+    expect(downAt(step(initialize(), startup, { ...raised, basePriority: 100 }, ms(0))[0])).toBe(3500)
+  })
+
   test.each([
     ['the letter', parameters('rfc9568', { peers })],
     ['the knob', parameters('holdfast', { peers, knobs: { stagger: false } })],
