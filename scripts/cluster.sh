@@ -12,6 +12,10 @@ root=$(dirname "$here")
 vip=10.77.1.100
 addresses='n1=10.77.1.11 n2=10.77.1.12 n3=10.77.1.13'
 client=10.77.1.200
+# CPU time of the nodes together, if other processes want it too: as that of so many processes.
+shares=24
+# Seconds that a node has to end in good order: more than the grace period of kube-apiserver.
+grace=40
 
 say() { printf 'cluster: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 69; }
@@ -23,7 +27,9 @@ usage: scripts/cluster.sh COMMAND
   kubectl ARGS     run kubectl as administrator, through the virtual address, on the LAN of the nodes
   client COMMAND   run a command on the LAN of the nodes
   on NODE COMMAND  run a command on a node
+  yield NODE       let the holdfast of a node give the virtual address up
   off NODE         kill all processes of a node, as a power failure does
+  shutdown NODE    end all processes of a node by SIGTERM, as a service manager does without graceful node shutdown
   start NODE       start a node that is off; its disk has what it had
   pki              print the folder of the certificates and kubeconfigs
 Needs root, and the programs of scripts/cluster-binaries.sh. HOLDFAST_CLUSTER=NAME gives the cluster another name.
@@ -98,6 +104,9 @@ start() {
   ip -n "$(ns lan)" link set "$name" up
   for folder in $(hierarchies); do
     mkdir -p "$folder/holdfast-$cluster/$name"
+    # Three nodes are three machines: without this share they would get as much CPU time as one process of this machine.
+    [ ! -e "$folder/cpu.shares" ] || echo $((1024 * shares)) >"$folder/holdfast-$cluster/cpu.shares"
+    [ ! -e "$folder/holdfast-$cluster/cpu.weight" ] || echo $((100 * shares)) >"$folder/holdfast-$cluster/cpu.weight"
     # The groups of a cpuset have no CPU and no memory until they are set.
     for file in cpuset.cpus cpuset.mems; do
       [ ! -e "$folder/$file" ] || for part in "holdfast-$cluster" "holdfast-$cluster/$name"; do cat "$folder/$file" >"$folder/$part/$file"; done
@@ -126,6 +135,29 @@ off() {
   ip -n "$(ns "$1")" address flush dev eth0
   ip -n "$(ns "$1")" address add "$(address_of "$1")/24" dev eth0
   ip -n "$(ns "$1")" route replace default via 10.77.1.1
+}
+
+# Hands the virtual address over, for a reboot that follows: the node does not take the address back for ten minutes.
+yield() {
+  known "$1"
+  local container
+  container=$(on_node "$1" ctr -n k8s.io containers list -q 'labels."io.kubernetes.container.name"==holdfast' | while read -r id; do
+    on_node "$1" ctr -n k8s.io tasks list -q | grep -x "$id" || true
+  done | head -n 1)
+  [ -n "$container" ] || fail "holdfast does not run on $1"
+  on_node "$1" ctr -n k8s.io tasks exec --exec-id "yield-$$" "$container" holdfast yield api --for 10m
+}
+
+# Ends kubelet and containerd first, so that neither starts a container again. Then all other processes get SIGTERM at the same time.
+shutdown() {
+  known "$1"
+  runs "$1" || fail "$1 is off"
+  on_node "$1" sh -c 'pkill -KILL -P 1 -x node.sh; pkill -TERM -x kubelet; pkill -TERM -x containerd; sleep 0.5; kill -TERM -1' || true
+  local until=$(($(date +%s) + grace)) program
+  for program in holdfast-guard kube-apiserver etcd; do
+    while on_node "$1" pgrep "$program" >/dev/null 2>&1 && [ "$(date +%s)" -lt "$until" ]; do sleep 0.1; done
+  done
+  off "$1"
 }
 
 # wait_for SECONDS TEXT COMMAND...
@@ -182,7 +214,7 @@ command=${1-}
 [ $# = 0 ] || shift
 case $command in
   '' | help | --help | -h) usage; exit 0 ;;
-  up | down | kubectl | client | on | off | start | pki) ;;
+  up | down | kubectl | client | on | off | shutdown | start | yield | pki) ;;
   *) say "unknown command \"$command\""; usage >&2; exit 64 ;;
 esac
 programs=$("$here/cluster-binaries.sh" --look) || [ "$command" = down ] || exit 69

@@ -69,5 +69,7 @@ for image in /images/*.tar; do
 done
 forever kubelet kubelet --config=/var/lib/kubelet/config.yaml --kubeconfig=/var/lib/kubelet/kubeconfig \
   --hostname-override="$name" --node-ip="$address" --v=2 &
-# The shell collects ended children of containers, until the node is killed.
+# The shell collects ended children of containers, until the node is killed. A shutdown (scripts/cluster.sh) ends the two loops
+# above, and then kills the node when its containers have ended.
 wait
+while :; do sleep 1; done

@@ -25,6 +25,10 @@ export type Loss = {
   readonly silence: number
   readonly requests: number
   readonly failed: number
+  /** Failed requests that had begun before a move and had not ended. No protocol can save them: their connection is to the node before. */
+  readonly inFlight: number
+  /** Each failed request that began when no move was to come: milliseconds since `since`, duration, and the reason. */
+  readonly lost: readonly string[]
   readonly moves: readonly string[]
 }
 
@@ -87,6 +91,16 @@ export class RealCluster {
     must(script('off', node))
   }
 
+  /** Lets holdfast of a node hand the address over, as an operator does before a reboot. */
+  yield(node: string): void {
+    must(script('yield', node))
+  }
+
+  /** Ends all processes of a node by SIGTERM, as a service manager does, and takes its cable away when they have ended. */
+  shutdown(node: string): void {
+    must(script('shutdown', node))
+  }
+
   start(node: string): void {
     must(script('start', node))
   }
@@ -127,12 +141,32 @@ export class RealCluster {
     const until = monotonicMs()
     await sleep(2_200)
     const requests = this.#requests.filter(({ at }) => at >= since && at <= until)
+    const moves = this.prober.holders.filter(({ at }) => at >= since && at <= until)
+    const failed = requests.filter(({ ok }) => !ok)
+    const isOpenAtMove = ({ at, ms }: Request) => moves.some((move) => move.at >= at && move.at <= at + ms)
+    const lost = failed.filter((request) => !isOpenAtMove(request))
     return {
       silence: Math.round(this.prober.longestGap(since, until)),
       requests: requests.length,
-      failed: requests.filter(({ ok }) => !ok).length,
-      moves: this.prober.holders.filter(({ at }) => at >= since && at <= until).map(({ name }) => name),
+      failed: failed.length,
+      inFlight: failed.length - lost.length,
+      lost: lost.map(({ at, ms, what }) => `${Math.round(at - since)} ms: ${what} after ${Math.round(ms)} ms`),
+      moves: moves.map(({ name }) => name),
     }
+  }
+
+  /** Returns the address of the holder, as the engine of a node reports it; `undefined` if the engine does not answer. */
+  reportedBy(node: string): string | undefined {
+    const argv = ['curl', '-s', '--max-time', '1', 'http://127.0.0.1:9655/v1/status']
+    const { status, stdout } = spawnSync('ip', ['netns', 'exec', hostOf(node).namespace, ...argv], { encoding: 'utf8' })
+    if (status !== 0) return undefined
+    const [router] = JSON.parse(stdout).routers ?? []
+    return router?.holder.address ?? undefined
+  }
+
+  /** Returns whether the API server of a node is ready. */
+  isApiReady(node: string): boolean {
+    return this.kubectl('--server', `https://${hostOf(node).address}:6443`, 'get', '--raw', '/readyz').ok
   }
 
   async destroy(): Promise<void> {
