@@ -293,9 +293,7 @@ const preemptionOf = ({
 }: VirtualRouter): Pick<Parameters, 'preempt' | 'preemptDelay'> =>
   startAs === 'active' ? { preempt: true, preemptDelay: millis(0) } : { preempt, preemptDelay }
 
-/**
- * Returns the trackers that take effect. A weight of a single member would separate it from its sync group (VR-SG-04).
- */
+/** Returns the trackers that take effect. A weight of one member would separate it from its sync group (VR-SG-04). */
 function trackOf({ track }: VirtualRouter, group: SyncGroup | undefined): readonly Track[] {
   return group === undefined ? track : [...track.filter(({ weight }) => weight === 0), ...group.track]
 }
