@@ -16,7 +16,7 @@ export function sleep(ms: number): Promise<void> {
  * Longest wait for something that has no time limit of its own, such as a process start on a busy machine, in
  * milliseconds.
  */
-const PATIENCE = 30_000
+export const PATIENCE = 30_000
 
 export type Wait = {
   /** Returns what was observed last, for the error of a wait that was in vain. */

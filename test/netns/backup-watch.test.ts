@@ -45,6 +45,12 @@ async function settled(context: TestContext, options: Options = {}) {
 
 const turnsOf = async (daemon: Holdfast) => (await daemon.status()).turns
 
+/** Returns the number of transitions to Active since the start of the daemon. */
+async function takeovers(daemon: Holdfast): Promise<number> {
+  const { transitions } = (await daemon.router()).counters
+  return transitions.filter(({ to }) => to === 'Active').reduce((sum, { count }) => sum + count, 0)
+}
+
 /** Waits until the advertisements of the Active no longer wake the Backup. */
 async function quiet(daemon: Holdfast): Promise<void> {
   await eventually(
@@ -94,13 +100,14 @@ describeNetns('a Backup with lease on', () => {
     'a Backup takes over Active_Down_Interval after the last advertisement of a silent Active',
     async (context) => {
       const { backup, lab } = await settled(context)
+      // On a busy machine, the routers may have taken over from each other at their start.
+      const before = await takeovers(backup)
       ip(lab.router(1).namespace, 'link set eth0 down')
       const at = monotonicMs()
       await backup.becomes('Active', 5_000)
       judgeTime('ms from the silence to the takeover', monotonicMs() - at, DOWN + MARGIN, 'docs/adr/0087')
-      const router = await backup.router()
-      expect(router.reason).toBe('activeSilent')
-      expect(router.counters.transitions.filter(({ to }) => to === 'Active')).toHaveLength(1)
+      expect((await backup.router()).reason).toBe('activeSilent')
+      expect((await takeovers(backup)) - before).toBe(1)
     },
   )
 

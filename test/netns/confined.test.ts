@@ -41,7 +41,7 @@ async function startClocked() {
   onTestFinished(() => lab.destroy())
   const plan = { host: lab.router(1), priority: 200, intervalMs: 1_000, address: LAB_VIP }
   const daemon = new Holdfast(lab, plan, {}, [], { lease: 'on', onCrash: 'restart' })
-  await daemon.ready(30_000)
+  await daemon.ready()
   await daemon.becomes('Active', 20_000)
   await clocked(daemon)
   const engine = (await daemon.status()).pid

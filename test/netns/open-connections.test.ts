@@ -52,7 +52,7 @@ describeNetns('a TCP connection to the VIP during a planned move', () => {
     )
     await Promise.all(services.map((service) => service.line(/ready/, WITHIN)))
     const daemons = [new Holdfast(network, plan(1, 200)), new Holdfast(network, plan(2, 100))] as const
-    await Promise.all(daemons.map((daemon) => daemon.ready(WITHIN)))
+    await Promise.all(daemons.map((daemon) => daemon.ready()))
     const holders = () => network.holders(LAB_VIP).join()
     const heldBy = (name: string) =>
       eventually(`${name} to hold the VIP`, () => holders() === name, { sight: holders, every: 10 })

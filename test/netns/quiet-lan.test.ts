@@ -80,7 +80,7 @@ async function counted(
       ANNOUNCE,
     )
   const daemons = [start(first, second, 200), start(second, first, 100)]
-  await Promise.all(daemons.map((daemon) => daemon.ready(30_000)))
+  await Promise.all(daemons.map((daemon) => daemon.ready()))
   const state = async () => (await Promise.all(daemons.map((daemon) => daemon.state()))).join()
   await eventually('Active and Backup', async () => (await state()) === 'Active,Backup', {
     sight: state,

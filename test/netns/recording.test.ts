@@ -45,7 +45,7 @@ describeNetns('three daemons that record', () => {
       const file = join(lab.directory, `holdfast-r${i + 1}`, 'recording.jsonl')
       return new Holdfast(lab, plan, track, ['--record', file], i === 0 ? { healthchecks } : {})
     })
-    await Promise.all(nodes.map((node) => node.ready(WITHIN)))
+    await Promise.all(nodes.map((node) => node.ready()))
     await settlesOn('r1')
   })
   afterAll(() => lab.destroy())
@@ -218,7 +218,7 @@ describeNetns('a recording on a faulty disk', () => {
     for (const [i, [path, why]] of places.entries()) {
       const plan = { host: built.router(i + 1), priority: 200, intervalMs: INTERVAL, address: LAB_VIP, vrid: 51 + i }
       const daemon = new Holdfast(built, plan, {}, ['--record', path])
-      await daemon.ready(WITHIN)
+      await daemon.ready()
       const said = () => daemon.records.filter(({ msg }) => msg.includes('runs without a recording'))
       await eventually('it to be said', () => said().length > 0, { sight: () => daemon.lines })
       expect(said().map(({ msg }) => msg)).toEqual([expect.stringMatching(why)])

@@ -38,7 +38,7 @@ async function startGroup({ intervalMs = 100, address = LAB_VIP, realtime = fals
   })
   const [first, second] = daemons
   if (first === undefined || second === undefined) throw new Error('Cannot start the group')
-  await Promise.all(daemons.map((daemon) => daemon.ready(30_000)))
+  await Promise.all(daemons.map((daemon) => daemon.ready()))
   await first.becomes('Active', 5 * intervalMs + 15_000)
   await clocked(first)
   return { lab, first, second, daemons }
@@ -152,11 +152,12 @@ describeNetns('an engine with onCrash: restart', () => {
 
   test('status, journal and log report the restart', async () => {
     const { first } = await startGroup()
+    const before = first.records.length
     await crash(first)
     const { engineRestarts } = await first.status()
     expect(engineRestarts).toBe(1)
     expect((await first.router()).reason).toBe('engineRestarted')
-    const events = first.records.map(({ event }) => event)
+    const events = first.records.slice(before).map(({ event }) => event)
     expect(events).toContain('engineRestarted')
     expect(events).toContain('engineAdopted')
     expect(events).not.toContain('plansExecuted')

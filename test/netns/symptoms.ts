@@ -12,6 +12,7 @@ import { ip, macOf } from '../../src/lab/ip.ts'
 import { createLab, HOLDFAST, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually } from '../../src/lab/wait.ts'
+import { removeRepeatedly } from '../support/removed-again.ts'
 
 /** Interval in ms. It is long, so that busy cores do not make an Active late. */
 const INTERVAL = 500
@@ -53,7 +54,7 @@ export class Stage {
   /** Starts r1 as Active and r2 as Backup. */
   async pair(first: Settings = {}, second: Settings = {}): Promise<readonly [Holdfast, Holdfast]> {
     const daemons = [this.start(1, 200, first), this.start(2, 100, second)] as const
-    await Promise.all(daemons.map((daemon) => daemon.ready(WITHIN)))
+    await Promise.all(daemons.map((daemon) => daemon.ready()))
     await this.heldBy('r1')
     return daemons
   }
@@ -291,20 +292,10 @@ export const SYMPTOMS: Readonly<Record<string, Symptom>> = {
   'removed-again-and-again': {
     make: async (stage) => {
       const [first] = await stage.pair()
-      await eventually(
-        'r1 to resign',
-        async () => {
-          if (stage.lab.holders(LAB_VIP).includes('r1')) {
-            try {
-              stage.ip('r1', `address delete ${LAB_VIP}/32 dev eth0`)
-            } catch {
-              // The daemon on r1 removed the address between the two calls.
-            }
-          }
-          return (await first.router()).restorationsPaused !== null
-        },
-        { sight: () => first.router() },
-      )
+      const stop = removeRepeatedly(stage.lab, stage.lab.router(1))
+      await eventually('r1 to resign', async () => (await first.router()).restorationsPaused !== null, {
+        sight: () => first.router(),
+      }).finally(stop)
     },
   },
   'command-line': { make: async (stage) => stage.write(1) },

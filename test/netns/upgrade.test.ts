@@ -92,7 +92,7 @@ async function startGroup({ intervalMs = 100, top = {} }: Options = {}) {
   })
   const [first, second] = daemons
   if (first === undefined || second === undefined) throw new Error('Cannot start the group')
-  await Promise.all(daemons.map((daemon) => daemon.ready(30_000)))
+  await Promise.all(daemons.map((daemon) => daemon.ready()))
   await first.becomes('Active', 5 * intervalMs + 15_000)
   if (!('lease' in top)) await clocked(first)
   const upgrade = (signal?: AbortSignal) => run(['upgrade', '--socket', first.socket], signal)

@@ -74,7 +74,7 @@ export class PageCluster {
     const named = ['unshare', '--uts', 'sh', '-c', `hostname node${position} && exec "$@"`, 'sh']
     const daemon = new Holdfast(this.lab, plan, { name: 'api', track, minHold: '0s' }, ['--realtime'], top, named)
     this.#nodes.set(position, daemon)
-    await daemon.ready(WITHIN)
+    await daemon.ready()
     await daemon.process.line(/Serving/, WITHIN)
     return daemon
   }

@@ -11,7 +11,7 @@ import { LoggedProcess } from '../logged-process.ts'
 import type { Site } from '../namespaces.ts'
 import type { Host } from '../network.ts'
 import { snapshotOf } from '../status.ts'
-import { eventually } from '../wait.ts'
+import { eventually, PATIENCE } from '../wait.ts'
 import { DaemonProcess } from './daemon-process.ts'
 
 export type Start = {
@@ -105,7 +105,7 @@ export class HoldfastProcess extends DaemonProcess {
    * Resolves when the state machine of the first virtual router runs, in state Backup or Active. Throws if the daemon
    * ends before that.
    */
-  ready(within = 10_000): Promise<void> {
+  ready(within = PATIENCE): Promise<void> {
     return this.#until('run its state machine', (state) => state !== 'Initialize', within)
   }
 
