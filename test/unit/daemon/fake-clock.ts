@@ -18,6 +18,7 @@ type World = {
 
 type Slot = { order: ClockOrder | undefined; nextAt: number; sentAt: number; sent: number; failed: number } & {
   isStopped: boolean
+  generation: number
 }
 
 export class FakeClock implements ClockPort {
@@ -48,11 +49,18 @@ export class FakeClock implements ClockPort {
     return this.armed.some((order) => order.unit === unit)
   }
 
+  /** Returns the number of the order that the slot sends; `undefined` if it sends none. */
+  generationOf(slot: number): number | undefined {
+    const { generation, isStopped, order } = this.#slotAt(slot)
+    return order === undefined || isStopped ? undefined : generation
+  }
+
   arm(order: ClockOrder): boolean {
     if (this.isBusy) return false
     this.calls.push(`arm ${order.slot}`)
     const slot = this.#slotAt(order.slot)
     Object.assign(slot, { order, nextAt: order.first, sentAt: order.sentAt, isStopped: false })
+    slot.generation++
     return true
   }
 
@@ -163,6 +171,7 @@ export class FakeClock implements ClockPort {
     const found = this.#slots.get(slot) ?? {
       ...{ order: undefined, nextAt: 0, sentAt: 0, sent: 0, failed: 0 },
       isStopped: false,
+      generation: 0,
     }
     this.#slots.set(slot, found)
     return found

@@ -51,6 +51,8 @@ import { centis, type Millis, millis } from '../../../src/wire/units.ts'
 import { FakeChecks, report } from '../healthcheck/fake-checks.ts'
 import { FakeClock } from './fake-clock.ts'
 import { FakeNotify } from './fake-notify.ts'
+import { FakeRepetitions } from './fake-repetitions.ts'
+import { FakeRestart } from './fake-restart.ts'
 
 export const SELF = '192.0.2.10'
 export const PEER = '192.0.2.20'
@@ -92,6 +94,7 @@ export function present(interfaceIndex: number, text: string): PresentAddress {
 
 type FakeSocket = {
   readonly options: AdvertisementSocketOptions
+  readonly watches: FakeRepetitions
   readonly queue: ReceivedPacket[]
   lost: number
   closed: boolean
@@ -137,6 +140,10 @@ export type WorldOptions = {
   readonly cold?: boolean
   /** True if the guardian has a clock, and `lease` is on. */
   readonly clock?: boolean
+  /** True if the sockets can watch repeated packets, and `lease` is on. */
+  readonly watches?: boolean
+  /** True if the guardian has a clock and starts a crashed engine again, and `onCrash` is `restart`. */
+  readonly restart?: boolean
   /** Routers as the caller of the daemon has resolved them. */
   readonly resolved?: (config: Config) => readonly ResolvedRouter[]
 }
@@ -174,6 +181,10 @@ export class FakeWorld {
   guardianIsGone = false
   /** Clock of the guardian; `undefined` without one. Set it before start(). */
   clock: FakeClock | undefined
+  /** Part of the guardian in a restart; `undefined` without one. */
+  readonly restart: FakeRestart | undefined
+  /** File and hash of the configuration in force, with `restart`. */
+  identity: string | undefined = 'hash file'
   /** True if the daemon receives calls of the guardian, and its end. */
   guardianIsHeard = false
   guardianCalls: () => void = () => {}
@@ -223,9 +234,10 @@ export class FakeWorld {
   )
   readonly checks = new FakeChecks()
   readonly notices = new FakeNotify()
-  readonly daemon: Daemon
+  daemon: Daemon
   readonly #addressFiles: AddressFilePort | undefined
   readonly #cold: boolean
+  readonly #watches: boolean
   readonly #resolved: WorldOptions['resolved']
   readonly #notifications: NetworkEvent[] = []
   readonly #timers = new Set<Timer>()
@@ -235,9 +247,10 @@ export class FakeWorld {
   #deliver: ((event: NetworkEvent) => void) | undefined
 
   constructor(routers: readonly RouterConfig[] = [ROUTER], options: WorldOptions = {}) {
-    if (options.clock === true) {
+    if (options.clock === true || options.restart === true || options.watches === true) {
       this.guarded = true
       this.clock = new FakeClock(this)
+      if (options.restart === true) this.restart = new FakeRestart(this.clock, (unit) => this.isExecuted(unit))
     }
     onTestFinished(() => rmSync(this.runDirectory, { recursive: true, force: true }))
     this.links.set(2, link(2, 'eth0'))
@@ -249,13 +262,15 @@ export class FakeWorld {
     })
     this.#addressFiles = options.addressFiles
     this.#cold = options.cold ?? false
+    this.#watches = options.watches ?? false
     this.#resolved = options.resolved
     this.daemon = this.life(routers, options.syncGroups, options.healthchecks)
   }
 
   config(keys: Readonly<Record<string, unknown>>): Config {
     const lease = this.clock === undefined ? 'off' : 'on'
-    const common = { version: 1, runDirectory: this.runDirectory, lease }
+    const onCrash = this.restart === undefined ? 'release' : 'restart'
+    const common = { version: 1, runDirectory: this.runDirectory, lease, onCrash }
     const parsed = parseConfig(JSON.stringify({ ...common, ...keys }), 'fake-world')
     if ('problems' in parsed) throw new Error(parsed.problems.map(({ message }) => message).join('\n'))
     return parsed.config
@@ -290,6 +305,7 @@ export class FakeWorld {
       resolved: this.#resolved?.(config),
       ...(healthchecks === undefined ? {} : { checks: this.checks }),
       notify: this.notices,
+      ...(this.restart === undefined ? {} : { identity: () => this.identity, version: '0.2.0' }),
       ...(this.#addressFiles === undefined ? {} : { addressFiles: this.#addressFiles }),
       addressMemory: this.#memory(),
       clock: { now: () => this.moment, asleep: () => millis(this.asleep) },
@@ -305,12 +321,21 @@ export class FakeWorld {
         this.onSnapshot?.()
         return { controlRefused: 0, keepalivedBeside: [], scheduling: null, webhook: null, journal: null }
       },
-      schedule: (callback, wait) => {
-        const timer = { at: this.now + wait, callback }
-        this.#timers.add(timer)
-        return () => this.#timers.delete(timer)
-      },
+      schedule: (callback, wait) => this.#schedule(callback, this.now + wait),
     })
+  }
+
+  #schedule(callback: () => void, at: number): () => void {
+    const timer = { at, callback }
+    this.#timers.add(timer)
+    return () => this.#timers.delete(timer)
+  }
+
+  /** Ends the process as SIGKILL does: the kernel closes its sockets. The plans and the clock stay. */
+  kill(): void {
+    this.#timers.clear()
+    this.#deliver = undefined
+    for (const each of [...this.sockets, ...this.claimListeners, ...this.neighborWatches]) each.closed = true
   }
 
   start(): this {
@@ -419,14 +444,10 @@ export class FakeWorld {
   /** Puts a packet into the receive queue; the daemon reads it when it drains. */
   queue(bytes: Uint8Array, source = PEER, receivedAt = this.moment, on?: string): void {
     const v6 = source.includes(':')
-    this.#socketOn(on).queue.push({
-      family: v6 ? 'ipv6' : 'ipv4',
-      source: address(source),
-      destination: address(v6 ? GROUP6 : GROUP),
-      ttl: 255,
-      bytes,
-      receivedAt,
-    })
+    const { queue, watches } = this.#socketOn(on)
+    const ends = { source: address(source), destination: address(v6 ? GROUP6 : GROUP) }
+    const packet: ReceivedPacket = { family: v6 ? 'ipv6' : 'ipv4', ...ends, ttl: 255, bytes, receivedAt }
+    if (!watches.take(packet)) queue.push(packet)
   }
 
   queueAdvertisement(priority: number, options: Heard = {}): void {
@@ -492,9 +513,11 @@ export class FakeWorld {
       openAdvertisementSocket: (options) => {
         if (this.openFailure !== undefined) return this.openFailure
         this.calls.push(`open ${options.interfaceName}`)
-        const socket: FakeSocket = { options, queue: [], lost: 0, closed: false }
+        const watches = new FakeRepetitions((at) => this.#schedule(() => options.onOverdue?.(), at))
+        const socket: FakeSocket = { options, watches, queue: [], lost: 0, closed: false }
         this.sockets.push(socket)
         return {
+          repetitions: this.#watches ? watches : undefined,
           drain: (maxBatches, deliver, until = millis(Number.POSITIVE_INFINITY)) => {
             this.calls.push(`drain ${options.interfaceName}`)
             let packets = 0
@@ -717,6 +740,7 @@ export class FakeWorld {
     const executions = () => this.#executions
     return {
       clock: this.clock,
+      restart: this.restart,
       armed: true,
       arm: (plan) => {
         this.onArm?.(plan)
