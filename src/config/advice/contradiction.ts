@@ -212,14 +212,10 @@ function ttlRanges(placed: Placed, refuse: Refuse): void {
   const { router, path } = placed
   const { peers = [], path: listed } = peerList(placed)
   const at = listed.slice(path.length)
-  for (const [index, { address, minTtl, maxTtl }] of peers.entries()) {
-    if (minTtl === undefined && maxTtl === undefined) continue
-    if ((minTtl ?? 0) > (maxTtl ?? 255))
-      refuse(
-        [...at, index, 'minTtl'],
-        refusedValue(`minTtl of ${address}`, minTtl, `a value up to maxTtl (${maxTtl ?? 255})`),
-      )
-    else if (routerKnobs(router).ttlCheck && (maxTtl ?? 255) < 255)
+  for (const [index, { address, minTtl = 0, maxTtl = 255 }] of peers.entries()) {
+    if (minTtl > maxTtl)
+      refuse([...at, index, 'minTtl'], refusedValue(`minTtl of ${address}`, minTtl, `a value up to maxTtl (${maxTtl})`))
+    else if (routerKnobs(router).ttlCheck && maxTtl < 255)
       refuse(
         [...at, index, 'maxTtl'],
         refusedValue(`maxTtl of ${address}`, maxTtl, `255, or "ttlCheck: false" in "${router.name}"`),

@@ -45,7 +45,7 @@ type Document = Vocabulary & { readonly value: unknown; readonly locate: Locate 
 
 function issueProblems(issue: z.core.$ZodIssue, base: Path, document: Document): Found[] {
   const { locate, nameOf, schema, value } = document
-  const path = [...base, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))]
+  const path = [...base, ...issue.path.filter((step) => typeof step !== 'symbol')]
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => {
       const shownPath = isSecret(path) ? path : [...path, key]

@@ -169,17 +169,14 @@ export class CheckBoard {
    * result.
    */
   formerly(): readonly Formerly[] {
-    return [...this.#probes].flatMap(([check, { state }]): Formerly[] => {
-      const { since, countsAs, weight } = state
-      return countsAs === 'nothing' ? [] : [{ check, result: countsAs, since, weight }]
-    })
+    return this.kept().map(({ heardAt: _, ...each }) => each)
   }
 
   /** Returns the results that count, for the engine that continues with them. */
   kept(): readonly Kept[] {
-    return this.formerly().flatMap((each) => {
-      const held = this.#probes.get(each.check)?.held
-      return held === undefined ? [] : [{ ...each, heardAt: held.heardAt }]
+    return [...this.#probes].flatMap(([check, { held, state }]): Kept[] => {
+      const { since, countsAs, weight } = state
+      return countsAs === 'nothing' ? [] : [{ check, result: countsAs, since, weight, heardAt: held.heardAt }]
     })
   }
 

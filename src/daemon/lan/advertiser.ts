@@ -15,8 +15,8 @@ export class Advertiser {
   readonly failures = new Counters()
   readonly #router: string
   readonly #recorder: Recorder
-  /** Datagrams of the last advertisement that was sent; `undefined` before the first one. */
-  #sentLast: readonly Datagram[] | undefined
+  /** Datagrams of the last advertisement that was sent; empty if the last one was not sent. */
+  #sentLast: readonly Datagram[] = []
   #encoded: { parameters: Parameters; priority: number; datagrams: readonly Datagram[] } | undefined
 
   constructor(router: string, recorder: Recorder) {
@@ -27,7 +27,7 @@ export class Advertiser {
   /** Counts and logs the outcomes of sending the datagrams that datagrams() returned. */
   sentAs(priority: number, datagrams: readonly Datagram[], outcomes: readonly SendOutcome[]): void {
     const sent = outcomes.filter(({ ok }) => ok).length
-    this.#sentLast = sent > 0 ? datagrams : undefined
+    this.#sentLast = sent > 0 ? datagrams : []
     this.sent.add(priority === 0 ? 'priorityZero' : 'advertisement', sent)
     outcomes.forEach((outcome, i) => {
       if (outcome.ok) return
@@ -48,12 +48,12 @@ export class Advertiser {
 
   /** Tells whether the next advertisement says the same as the last one, so that a clock can repeat it. */
   isRepetition(parameters: Parameters): boolean {
-    return this.#sentLast !== undefined && this.#sentLast === this.datagrams(parameters, parameters.priority)
+    return this.#sentLast === this.datagrams(parameters, parameters.priority)
   }
 
   /** Counts the datagrams of advertisements that the guardian's clock has sent. */
   repeated(rounds: number): void {
-    this.sent.add('advertisement', rounds * (this.#sentLast?.length ?? 0))
+    this.sent.add('advertisement', rounds * this.#sentLast.length)
   }
 
   /**

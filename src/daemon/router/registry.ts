@@ -189,7 +189,8 @@ export class Registry {
   }
 
   #reservedUnit(name: string | undefined, members: readonly Router[]): number | undefined {
-    const reserved = this.#reserved.get(members[0]?.name ?? '')
+    const [first] = members
+    const reserved = first && this.#reserved.get(first.name)
     return name !== undefined && reserved?.group === name ? reserved.unit : undefined
   }
 

@@ -45,6 +45,15 @@ describe('families', () => {
   })
 })
 
+test('an IPv6 address with a label is refused, and an IPv4 address with a label is not', () => {
+  const labelled = (router: string, address: string) =>
+    router.replace(/addresses: \[[^\]]*\]/, `addresses: [{ address: "${address}", label: "eth0:1" }]`)
+  expect(said(labelled(V4, '10.0.0.200'))).toEqual([])
+  expect(said(labelled(V6, 'fd00::200')).map(message)).toEqual([
+    'label of fd00::200: cannot use "eth0:1", expected no label, because the kernel has none for IPv6',
+  ])
+})
+
 describe('link-local addresses', () => {
   test('link-local addresses do not choose an interface', () => {
     const router = 'name: a, vrid: 1, interface: auto, addresses: ["fe80::1"], stagger: false'

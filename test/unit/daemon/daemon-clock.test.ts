@@ -253,6 +253,25 @@ describe('a clock that does not run', () => {
     expect(world.sent.map(({ priority }) => priority)).toEqual([0])
   })
 
+  test('a router gets no clock while the guardian still sends its earlier round, and advertises by itself', () => {
+    const world = new FakeWorld([ROUTER], { clock: true }).start()
+    clockOf(world).isBusy = true
+    world.advance(DOWN + 5_000)
+    expect([world.router().state, world.router().clock.armed]).toEqual(['Active', false])
+    expect(Math.max(...gaps(times(world)))).toBeLessThanOrEqual(1_000)
+  })
+
+  test('an Active whose clock stays busy says its own priority again when the clock is free', () => {
+    const world = activeWorld()
+    clockOf(world).isBusy = true
+    world.hear(50)
+    world.advance(200)
+    world.sent.length = 0
+    clockOf(world).isBusy = false
+    world.advance(200)
+    expect(world.sent.map(({ priority }) => priority)[0]).toBe(128)
+  })
+
   test('a router that has no clock any longer leaves its deadline to the guardian', () => {
     const world = activeWorld()
     world.hear(200)

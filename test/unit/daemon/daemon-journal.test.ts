@@ -59,6 +59,13 @@ describe('the journal of the engine', () => {
     expect(lastOf(world, 'peerHeard')).toMatchObject({ news: 'released', priority: 0 })
   })
 
+  test('a configuration that an agent hands over is recorded once, however often it is handed over', () => {
+    const world = activeWorld()
+    const next = world.config({ virtualRouters: [{ ...ROUTER, preempt: false }] })
+    for (const again of [false, true]) world.daemon.reload(next, undefined, { by: 'agent', revision: '7', again })
+    expect(events(world).filter(({ kind }) => kind === 'reloaded')).toMatchObject([{ by: 'agent', revision: '7' }])
+  })
+
   test('a changed priority of the Active is recorded, and the same one again is not', () => {
     const world = backupWorld()
     for (const priority of [200, 150, 150, 220]) world.hear(priority)

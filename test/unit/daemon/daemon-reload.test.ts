@@ -619,6 +619,9 @@ describe('what a reload cannot do', () => {
     const world = activeWorld()
     const stopped = world.daemon.stop()
     expect(world.reload([ROUTER, OTHER])).toEqual({ ok: false, reason: 'the daemon is leaving' })
+    const next = world.config({ virtualRouters: [ROUTER, OTHER] })
+    const plan = world.daemon.plan(next, diffConfig(world.daemon.config, next))
+    expect(plan, 'the plan of a reload').toEqual({ ok: false, reason: 'the daemon is leaving' })
     world.advance(3_000)
     await stopped
     expect([states(world), world.installed]).toEqual([{ api: 'Initialize' }, []])

@@ -124,6 +124,14 @@ describe('the engine after a crash', () => {
     expect(world.daemon.snapshot().engineRestarts).toBe(1)
   })
 
+  test('does not hold back a router that it does not adopt, although it is new', () => {
+    const world = activeWorld([ROUTER], { cold: true })
+    crash(world, { routers: [ROUTER, { ...INGRESS, priority: 200 }] })
+    expect(states(world)).toEqual(['Active', 'Backup'])
+    world.advance(DOWN)
+    expect(states(world)).toEqual(['Active', 'Active'])
+  })
+
   test('has a record of its own, and the engine after it adopts that', () => {
     const world = activeWorld()
     crash(world)
@@ -259,6 +267,13 @@ describe('an engine that replaces another one', () => {
     const world = activeWorld()
     act(world)
     expect(world.daemon.forUpgrade()).toMatchObject({ reason: expect.stringContaining(reason), isPassing })
+  })
+
+  test('is refused while a program of a notification runs', () => {
+    const world = new FakeWorld([{ ...ROUTER, notify: { active: ['/bin/true'] } }], { restart: true }).start()
+    world.advance(DOWN + 10_000)
+    const reason = 'a program of a notification still runs'
+    expect(world.daemon.forUpgrade()).toEqual({ reason, isPassing: true })
   })
 
   test('is refused by a guardian without a clock', () => {
