@@ -85,6 +85,9 @@ function askHealth(url: string, { agent, timeout, onEnd }: Question): Promise<He
       socket.once('close', onEnd)
     })
     asked.on('error', (error) => {
+      // At a reload HAProxy's former process closes the connection, perhaps when the question is on its way.
+      if (asked.reusedSocket && 'code' in error && error.code === 'ECONNRESET')
+        return resolve(askHealth(url, { agent, timeout, onEnd }))
       const what =
         error.name === 'AbortError' || error.name === 'TimeoutError' ? `no answer in ${timeout} ms` : messageOf(error)
       resolve({ isGood: false, what })
