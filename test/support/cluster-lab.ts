@@ -142,8 +142,8 @@ export class LabNode {
     mkdirSync(directory, { recursive: true })
   }
 
-  startEngine(): LoggedProcess {
-    const place = ['-c', this.memory, '--run-directory', this.#run, '--listen', 'false']
+  startEngine(...more: readonly string[]): LoggedProcess {
+    const place = ['-c', this.memory, '--run-directory', this.#run, '--listen', 'false', ...more]
     this.engine = new LoggedProcess(this.#lab, this.host, [...this.wrapper, HOLDFAST, 'run', '--managed', ...place])
     return this.engine
   }
