@@ -37,6 +37,13 @@ export const DNS_LOG = logEvents<string>()({
     means: 'A node or a server is left out of the Corefile',
     act: 'see the message',
   },
+  agentNodesNotUsed: {
+    level: 'warn',
+    fields: [],
+    means:
+      'With --nodes-from: the agent of this node has stored no nodes, or its file cannot be used; the last nodes stay',
+    act: 'look at the agent of this node, and at the folder',
+  },
   dnsPortTaken: {
     level: 'error',
     fields: ['port', 'holders'],

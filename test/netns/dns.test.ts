@@ -281,4 +281,24 @@ describeDns('corednsmonitor', () => {
       expect(readFileSync(made.corefile, 'utf8')).toBe(text)
     },
   )
+
+  turns.test(
+    'a node with --nodes-from has one watch of the nodes: corednsmonitor follows those that the agent stores',
+    async (context) => {
+      const made = labOf(context, { ...V4, fromAgent: true })
+      const { cluster } = made
+      cluster.register({ name: 'n1', addresses: [made.node.address] })
+      cluster.register({ name: 'w0.lan', addresses: ['10.77.0.21'], roles: ['worker'] })
+      await cluster.apiUp()
+      await made.startUpstreams()
+      made.startMonitor()
+      await made.monitor?.line(/"agentNodesNotUsed".*stored no nodes yet/, 60_000)
+      made.startAgent()
+      await made.startCoredns()
+      await made.answers(`w0.${DOMAIN}`, 'A', 'NOERROR 10.77.0.21')
+      cluster.register({ name: 'w0.lan', addresses: ['10.77.0.22'], roles: ['worker'] })
+      await made.answers(`w0.${DOMAIN}`, 'A', 'NOERROR 10.77.0.22')
+      expect(cluster.api.asked('list', '/api/v1/nodes')).toHaveLength(1)
+    },
+  )
 })

@@ -35,6 +35,8 @@ export type DnsLabOptions = {
   readonly port?: number
   /** True if corednsmonitor reports to the agent of the node. */
   readonly reports?: boolean
+  /** True if corednsmonitor takes the nodes from the agent of the node. */
+  readonly fromAgent?: boolean
   /** Further options of corednsmonitor. */
   readonly flags?: readonly string[]
   /** Environment variables of corednsmonitor. */
@@ -177,11 +179,12 @@ export class DnsLab {
 
   /** Arguments of corednsmonitor. */
   get words(): readonly string[] {
-    const { apiVips, flags = [], ingressVips, reports } = this.#options
+    const { apiVips, flags = [], fromAgent, ingressVips, reports } = this.#options
     return [
       ...[join(this.cluster.lab.directory, 'kubeconfig'), join(this.folder, 'Corefile.tmpl'), this.corefile],
       ...['--api-vips', apiVips, '--ingress-vips', ingressVips, '--resolv-conf', this.resolvConf, '--json'],
       ...['--cluster-config', join(this.folder, 'cluster-config.yaml'), ...flags],
+      ...(fromAgent === true ? ['--nodes-from', this.cluster.node(1).stateDirectory] : []),
       ...(reports === true ? [`--report=${this.#reportFile}`] : []),
     ]
   }

@@ -15,7 +15,7 @@ import type { EngineClient } from '../../cluster/runtime/engine-client.ts'
 import { openKeepalivedClient } from '../../cluster/runtime/keepalived-client.ts'
 import { keepalivedEngine } from '../../cluster/runtime/keepalived-engine.ts'
 import { textIn } from '../../cluster/runtime/machine.ts'
-import { rememberedPeers, rememberPeers } from '../../cluster/runtime/peer-memory.ts'
+import { NodeMemory, rememberedPeers, rememberPeers } from '../../cluster/runtime/peer-memory.ts'
 import { rememberedIntent } from '../../cluster/runtime/status/intent-memory.ts'
 import type { StatusDuty } from '../../cluster/runtime/status/status-duty.ts'
 import { Wishes } from '../../cluster/runtime/status/wishes.ts'
@@ -58,6 +58,9 @@ export function agentParts(
   const engineAccess = accessOf(settings, log, isStopped)
   const { grouped, notes } = grouping(settings)
   for (const note of notes) log(AGENT_LOG.flagNote, note)
+  const nodes = new NodeMemory(directory, (reason) =>
+    log(AGENT_LOG.peersNotStored, `Cannot store the nodes of the cluster: ${reason}`),
+  )
   const status: AgentParts['status'] = {}
   const wishes = new Wishes({
     ...{ directory, log },
@@ -81,7 +84,10 @@ export function agentParts(
       wantedMode: () => wantedMode(...modeTexts()),
       persist: (peers) => rememberPeers(directory, peers),
       now: () => ({ monotonic: performance.now(), wall: Date.now() }),
-      onNodes: (known) => status.duty?.nodesAre(known),
+      onNodes: (known) => {
+        nodes.store(known)
+        status.duty?.nodesAre(known)
+      },
     },
   )
   return { agent, wishes, engineAccess, status }

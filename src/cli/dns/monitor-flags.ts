@@ -44,6 +44,11 @@ const FLAGS: readonly AgentFlag[] = [
     says: 'file for the report to the agent of this node, which the agent reads with --dns-report (default: none)',
   },
   {
+    long: 'nodes-from',
+    value: 'wanted',
+    says: 'state folder of the agent of this node, whose list of nodes is used (default: a watch of its own)',
+  },
+  {
     long: 'once',
     says: 'write CFG without the names of the nodes if it does not exist yet, and end (for an init container)',
   },
@@ -86,6 +91,7 @@ export function monitorOrder(argv: readonly string[], environment: AgentEnvironm
     healthPort: values.whole('health-port', 1, 65_535) ?? 18_080,
     dnsmasqHosts: values.path(values.last('dnsmasq-hosts'), '--dnsmasq-hosts'),
     report: values.path(values.last('report'), '--report'),
+    nodesFrom: values.path(values.last('nodes-from'), '--nodes-from'),
     once: values.has('once'),
     hostnameFile: values.path(environment.RUNTIMECFG_HOSTNAME_PATH || undefined, 'RUNTIMECFG_HOSTNAME_PATH'),
     listen: values.listen(),

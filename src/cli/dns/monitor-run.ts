@@ -17,6 +17,7 @@ import type { DnsSettings } from '../../cluster/decisions/dns/settings.ts'
 import { allVips, vipPairs } from '../../cluster/decisions/engine/vip-pairs.ts'
 import { vrrpInterface } from '../../cluster/decisions/engine/vrrp-interface.ts'
 import { readNode } from '../../cluster/decisions/node-object.ts'
+import type { StoredNode } from '../../cluster/decisions/stored-nodes.ts'
 import { clusterAccess, serverIn } from '../../cluster/runtime/api/cluster-access.ts'
 import { ClusterClient } from '../../cluster/runtime/api/cluster-client.ts'
 import { watchObjects } from '../../cluster/runtime/api/object-watch.ts'
@@ -31,6 +32,7 @@ import { upstreamText } from '../../cluster/runtime/dns/upstream-file.ts'
 import { withVips } from '../../cluster/runtime/dns/vip-access.ts'
 import { machineWith, textIn } from '../../cluster/runtime/machine.ts'
 import { serveMetrics } from '../../cluster/runtime/metrics-server.ts'
+import { rememberedNodes } from '../../cluster/runtime/peer-memory.ts'
 import { portHolders } from '../../cluster/runtime/port-holders.ts'
 import { AGENT_LOG, type AgentLogging, repeated } from '../../log/agent-events.ts'
 import { DNS_LOG } from '../../log/dns-events.ts'
@@ -136,6 +138,8 @@ class DnsMonitor {
   /** True if a source of the Corefile has changed since the last turn. */
   #isChanged = true
   #silent = 0
+  /** The agent's file as it was read last. */
+  #agentNodes = ''
 
   constructor(settings: DnsSettings, cluster: DnsCluster, duty: CorefileDuty, reports: Reports) {
     const { apiPort, checkInterval, corefile, dnsmasqHosts, kubeconfig, report } = settings
@@ -165,11 +169,12 @@ class DnsMonitor {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    void this.#watchNodes(signal)
+    if (this.#settings.nodesFrom === undefined) void this.#watchNodes(signal)
     void this.#wishes.watch(signal)
     let before = ''
     let turnedAt = 0
     while (!signal.aborted) {
+      this.#readNodes()
       const now = `${upstreamText(this.#settings.resolvConf)} ${JSON.stringify(this.#wishes.wishes)}`
       const isDue = performance.now() - turnedAt >= this.#settings.checkInterval
       if (this.#isChanged || now !== before || isDue) {
@@ -219,6 +224,26 @@ class DnsMonitor {
     if (holders !== '') this.#reports.log(DNS_LOG.dnsPortTaken, text, { port, holders })
   }
 
+  /** Takes the nodes from the agent's file. Without a usable file the last ones stay. */
+  #readNodes(): void {
+    const { nodesFrom } = this.#settings
+    if (nodesFrom === undefined) return
+    const stored = rememberedNodes(nodesFrom)
+    const text = JSON.stringify(stored) ?? 'the agent has stored no nodes yet'
+    if (text === this.#agentNodes) return
+    this.#agentNodes = text
+    if (typeof stored === 'object') this.#nodesAre(stored)
+    else this.#reports.log(DNS_LOG.agentNodesNotUsed, `${stored ?? text}; the last nodes stay`)
+  }
+
+  #nodesAre(nodes: readonly StoredNode[]): void {
+    // This process runs on a node, so a cluster without nodes is a wrong answer.
+    if (nodes.length === 0 && this.#duty.nodes !== undefined) return
+    this.#duty.nodes = nodes
+    this.#isChanged = true
+    this.#wishes.nodesAre(nodes.flatMap((node) => node.addresses.flatMap(({ address }) => parseAddress(address) ?? [])))
+  }
+
   #watchNodes(signal: AbortSignal): Promise<void> {
     const { account, log } = this.#reports
     let lastKind = ''
@@ -229,14 +254,7 @@ class DnsMonitor {
         read: (object, earlier) => readNode(object, earlier).node,
         onObjects: (objects) => {
           lastKind = ''
-          const nodes = [...objects.values()]
-          // This process runs on a node, so a cluster without nodes is a wrong answer.
-          if (nodes.length === 0 && this.#duty.nodes !== undefined) return
-          this.#duty.nodes = nodes
-          this.#isChanged = true
-          this.#wishes.nodesAre(
-            nodes.flatMap((node) => node.addresses.flatMap(({ address }) => parseAddress(address) ?? [])),
-          )
+          this.#nodesAre([...objects.values()])
         },
         onFailure: ({ kind, message }, waits) => {
           account.failed(kind)

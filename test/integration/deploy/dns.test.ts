@@ -32,10 +32,12 @@ describe('the pod of CoreDNS', () => {
 
   test('runs corednsmonitor with settings that it accepts, once before CoreDNS and then beside it', () => {
     const { once, ...first } = settingsOf(init)
-    const { once: again, listen, report, ...second } = settingsOf(monitor)
+    const { once: again, listen, report, nodesFrom, ...second } = settingsOf(monitor)
     expect([once, again]).toEqual([true, false])
-    expect({ ...first, listen, report }).toEqual({ ...second, listen, report })
+    expect({ ...first, listen, report }).toEqual({ ...second, listen, report, nodesFrom: undefined })
     const agent: Pod = parse(readFileSync(join(FOLDER, '..', 'static-pod', 'openshift-agent.yaml'), 'utf8'))
+    // The state folder of an agent without --state-dir.
+    expect(nodesFrom).toBe('/var/lib/holdfast/agent')
     const reader = agent.spec?.containers.find(({ command }) => command?.includes(`--dns-report=${report}`))
     const mount = (of: Container | undefined) =>
       of?.volumeMounts?.find(({ mountPath }) => report?.startsWith(`${mountPath}/`))

@@ -40,7 +40,15 @@ test('the pod has the names, times and limits of OpenShift’s pod', () => {
   const folders = ({ volumeMounts = [] }: Container) => volumeMounts.map(({ mountPath }) => mountPath)
   expect(folders(containerOf('haproxy'))).toEqual(['/etc/haproxy', '/var/run/haproxy'])
   expect(folders(containerOf('haproxy-monitor'))).toEqual([
-    ...['/etc/haproxy', '/var/run/haproxy', '/config', '/host', '/var/lib/kubelet', '/run/nodeip-configuration'],
+    ...[
+      '/etc/haproxy',
+      '/var/run/haproxy',
+      '/config',
+      '/host',
+      '/var/lib/kubelet',
+      '/var/lib/holdfast',
+      '/run/nodeip-configuration',
+    ],
   ])
 })
 

@@ -6,8 +6,8 @@ import { messageOf } from '../../../base/message-of.ts'
 import { render } from '../../../template/render.ts'
 import type { Structure } from '../../../template/value.ts'
 import { type Address, familyOf } from '../../../wire/address.ts'
-import type { ClusterNode } from '../cluster-node.ts'
 import type { VipPair } from '../engine/vip-pairs.ts'
+import type { StoredNode } from '../stored-nodes.ts'
 import { type CloudBalancers, cloudFields } from './cloud-balancers.ts'
 import { corefileProblems } from './corefile-check.ts'
 import { type DnsWishes, withWishes } from './corefile-wishes.ts'
@@ -35,7 +35,7 @@ export type CorefileSources = {
   readonly own: readonly Address[]
   readonly shortHostname: string
   /** Nodes of the cluster; `undefined` until the API has listed them. */
-  readonly nodes: readonly ClusterNode[] | undefined
+  readonly nodes: readonly StoredNode[] | undefined
   /** The administrator's wishes; `undefined` until the API has answered about them. */
   readonly wishes: DnsWishes | undefined
 }

@@ -3,7 +3,7 @@
  * usable name or address. Pure.
  */
 import { familyOf, parseAddress } from '../../../wire/address.ts'
-import type { ClusterNode } from '../cluster-node.ts'
+import type { StoredNode } from '../stored-nodes.ts'
 import { isLabel } from './dns-name.ts'
 
 /** One address of a node, with the field names of the cluster's templates. */
@@ -12,7 +12,7 @@ export type NodeRecord = { readonly Address: string; readonly Name: string; read
 export type NodeRecords = { readonly records: readonly NodeRecord[]; readonly notes: readonly string[] }
 
 /** Returns the records of all nodes, sorted by name. A node may have several addresses. */
-export function nodeRecords(nodes: readonly ClusterNode[]): NodeRecords {
+export function nodeRecords(nodes: readonly StoredNode[]): NodeRecords {
   const notes: string[] = []
   const records = nodes.flatMap((node) => {
     const found = recordsOf(node)
@@ -24,7 +24,7 @@ export function nodeRecords(nodes: readonly ClusterNode[]): NodeRecords {
 }
 
 /** Returns the records of a node, or the reason why it has none. */
-function recordsOf({ addresses }: ClusterNode): readonly NodeRecord[] | string {
+function recordsOf({ addresses }: StoredNode): readonly NodeRecord[] | string {
   // As in runtimecfg, the last address of the type Hostname counts, and only its first label.
   const hostname = addresses.filter(({ type }) => type === 'Hostname').at(-1)?.address
   if (hostname === undefined) return 'it has no address of the type Hostname'

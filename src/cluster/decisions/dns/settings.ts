@@ -24,6 +24,8 @@ export type DnsSettings = {
   readonly dnsmasqHosts: string | undefined
   /** File for the report to the agent of this node; `undefined`: no report. */
   readonly report: string | undefined
+  /** State folder of the agent of this node, whose nodes are used; `undefined`: the monitor watches the nodes itself. */
+  readonly nodesFrom: string | undefined
   /** True if the Corefile is written once, without the names of the nodes. */
   readonly once: boolean
   readonly hostnameFile: string | undefined

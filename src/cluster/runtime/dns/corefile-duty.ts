@@ -8,10 +8,10 @@ import { type AgentLogging, repeated } from '../../../log/agent-events.ts'
 import { DNS_LOG } from '../../../log/dns-events.ts'
 import { atOtherLevel } from '../../../log/log-event.ts'
 import type { Address } from '../../../wire/address.ts'
-import type { ClusterNode } from '../../decisions/cluster-node.ts'
 import { type CorefileDecision, type DnsCluster, decideCorefile } from '../../decisions/dns/corefile.ts'
 import type { DnsWishes } from '../../decisions/dns/corefile-wishes.ts'
 import type { DnsReport } from '../../decisions/dns/dns-report.ts'
+import type { StoredNode } from '../../decisions/stored-nodes.ts'
 import { replaceFile } from '../fact-file.ts'
 import { textIn } from '../machine.ts'
 import type { DnsAccount } from './dns-account.ts'
@@ -38,7 +38,7 @@ export class CorefileDuty {
   #reason = ''
   #problem = ''
   #report: DnsReport = { wishes: undefined, kept: undefined }
-  nodes: readonly ClusterNode[] | undefined
+  nodes: readonly StoredNode[] | undefined
   wishes: DnsWishes | undefined
 
   constructor(options: CorefileOptions) {
