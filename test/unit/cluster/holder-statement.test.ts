@@ -29,8 +29,10 @@ const hears = (from: string): StatementInput['sight'] => ({
   duplicates: [],
 })
 
+type Step = readonly [number, Partial<StatementInput>]
+
 /** Each time with the state that the engine reports then; returns the resulting statements. */
-function played(steps: readonly (readonly [number, Partial<StatementInput>])[], input = INPUT) {
+function played(steps: readonly Step[], input = INPUT) {
   let memory = NO_STATEMENT
   const claims = steps.map(([ms, change]) => {
     const [next, claim] = stepStatement(memory, { ...input, ...change }, at(ms))
@@ -40,123 +42,89 @@ function played(steps: readonly (readonly [number, Partial<StatementInput>])[], 
   return { claims, memory }
 }
 
+const claimsOf = (...steps: readonly Step[]): readonly string[] => played(steps).claims
+
 describe('the claim of one agent for one address', () => {
   test('a holder publishes its entry immediately, whatever it was, and removes it immediately', () => {
     expect(
-      played([
+      claimsOf(
         [0, { sight: OURS }],
         [10, { sight: OURS, known: false, entry: undefined }],
         [20, { sight: hears('10.0.0.13') }],
-      ]).claims,
+      ),
     ).toEqual(['ours', 'ours', 'none'])
   })
 
   test('an entry that names the holder we hear is never changed', () => {
-    expect(
-      played([
-        [0, { sight: hears('10.0.0.11') }],
-        [3_600_000, { sight: hears('10.0.0.11') }],
-      ]).claims,
-    ).toEqual(['none', 'none'])
+    expect(claimsOf([0, { sight: hears('10.0.0.11') }], [3_600_000, { sight: hears('10.0.0.11') }])).toEqual([
+      'none',
+      'none',
+    ])
   })
 
   test("if the holder's agent is silent, one Backup corrects the entry after a delay by rank", () => {
     const sight = hears('10.0.0.13')
     const corrected: Holder = { ...ENTRY, node: 'node-3', saidBy: 'node-2', since: '2026-11-22T12:00:05Z' }
     expect(
-      played([
+      claimsOf(
         [0, { sight }],
         [4_999, { sight }],
         [5_000, { sight }],
         [6_000, { sight, entry: corrected }],
         [60_000, { sight, entry: corrected }],
-      ]).claims,
+      ),
     ).toEqual(['none', 'none', 'foreign:node-3:05', 'foreign:node-3:05', 'foreign:node-3:05'])
-    expect(
-      played([
-        [0, { sight, rank: 2 }],
-        [8_999, { sight, rank: 2 }],
-        [9_000, { sight, rank: 2 }],
-      ]).claims,
-    ).toEqual([...['none', 'none', 'foreign:node-3:09']])
+    expect(claimsOf([0, { sight, rank: 2 }], [8_999, { sight, rank: 2 }], [9_000, { sight, rank: 2 }])).toEqual([
+      ...['none', 'none', 'foreign:node-3:09'],
+    ])
     // The agent of the holder is back: the other agent's entry stays with two field managers until one removes it.
     const own: Holder = { ...corrected, saidBy: 'node-3' }
     expect(
-      played([
+      claimsOf(
         [0, { sight }],
         [5_000, { sight }],
         [6_000, { sight, entry: corrected }],
         [7_000, { sight, entry: own }],
-      ]).claims.at(-1),
+      ).at(-1),
     ).toBe('none')
   })
 
   test('a Backup that hears another holder before the delay has passed corrects nothing', () => {
     const sight = hears('10.0.0.13')
     expect(
-      played([
-        [0, { sight }],
-        [4_000, { sight: hears('10.0.0.11') }],
-        [5_000, { sight }],
-        [9_999, { sight }],
-      ]).claims,
+      claimsOf([0, { sight }], [4_000, { sight: hears('10.0.0.11') }], [5_000, { sight }], [9_999, { sight }]),
     ).toEqual(['none', 'none', 'none', 'none'])
   })
 
   test('an address of no known node contradicts no entry, and is used if there is none', () => {
     const sight = hears('fe80::13')
-    expect(
-      played([
-        [0, { sight }],
-        [600_000, { sight }],
-      ]).claims,
-    ).toEqual(['none', 'none'])
-    expect(
-      played([
-        [0, { sight, entry: undefined }],
-        [5_000, { sight, entry: undefined }],
-      ]).claims,
-    ).toEqual(['none', 'foreign:fe80::13:05'])
+    expect(claimsOf([0, { sight }], [600_000, { sight }])).toEqual(['none', 'none'])
+    expect(claimsOf([0, { sight, entry: undefined }], [5_000, { sight, entry: undefined }])).toEqual([
+      'none',
+      'foreign:fe80::13:05',
+    ])
   })
 
   test('a Backup that listens publishes that there is no holder, after ten seconds and its rank', () => {
-    expect(
-      played([
-        [0, {}],
-        [9_999, {}],
-        [10_000, {}],
-      ]).claims,
-    ).toEqual(['none', 'none', 'foreign::10'])
-    expect(
-      played([
-        [0, { rank: 3 }],
-        [15_999, { rank: 3 }],
-        [16_000, { rank: 3 }],
-      ]).claims,
-    ).toEqual(['none', 'none', 'foreign::16'])
+    expect(claimsOf([0, {}], [9_999, {}], [10_000, {}])).toEqual(['none', 'none', 'foreign::10'])
+    expect(claimsOf([0, { rank: 3 }], [15_999, { rank: 3 }], [16_000, { rank: 3 }])).toEqual([
+      'none',
+      'none',
+      'foreign::16',
+    ])
     const emptied: Holder = { ...ENTRY, node: '', saidBy: 'node-1' }
-    expect(
-      played([
-        [0, { entry: emptied }],
-        [60_000, { entry: emptied }],
-      ]).claims,
-    ).toEqual(['none', 'none'])
+    expect(claimsOf([0, { entry: emptied }], [60_000, { entry: emptied }])).toEqual(['none', 'none'])
   })
 
   test('a Backup that does not listen publishes it later, and only if kube-api is silent as well', () => {
     const sight = { kind: 'deaf', why: 'linkDown' } as const
+    expect(claimsOf([0, { sight }], [600_000, { sight }])).toEqual(['none', 'none'])
     expect(
-      played([
-        [0, { sight }],
-        [600_000, { sight }],
-      ]).claims,
-    ).toEqual(['none', 'none'])
-    expect(
-      played([
+      claimsOf(
         [0, { sight, unanswered: true }],
         [29_999, { sight, unanswered: true }],
         [30_000, { sight, unanswered: true }],
-      ]).claims,
+      ),
     ).toEqual(['none', 'none', 'foreign::30'])
   })
 
@@ -175,28 +143,17 @@ describe('the claim of one agent for one address', () => {
   })
 
   test('before the API has answered, nothing is published about other nodes', () => {
-    expect(
-      played([
-        [0, { known: false, entry: undefined }],
-        [600_000, { known: false, entry: undefined }],
-      ]).claims,
-    ).toEqual(['none', 'none'])
+    expect(claimsOf([0, { known: false, entry: undefined }], [600_000, { known: false, entry: undefined }])).toEqual([
+      'none',
+      'none',
+    ])
   })
 
   test('a node without a part in the election publishes nothing, unless no node should hold the address', () => {
     const sight = { kind: 'absent' } as const
+    expect(claimsOf([0, { sight }], [600_000, { sight }])).toEqual(['none', 'none'])
     expect(
-      played([
-        [0, { sight }],
-        [600_000, { sight }],
-      ]).claims,
-    ).toEqual(['none', 'none'])
-    expect(
-      played([
-        [0, { sight, unwanted: true }],
-        [4_999, { sight, unwanted: true }],
-        [5_000, { sight, unwanted: true }],
-      ]).claims,
+      claimsOf([0, { sight, unwanted: true }], [4_999, { sight, unwanted: true }], [5_000, { sight, unwanted: true }]),
     ).toEqual(['none', 'none', 'foreign::05'])
   })
 
