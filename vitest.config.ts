@@ -236,9 +236,9 @@ export default defineConfig({
       group(3, 'alone', 1, ['test/**/*.test.ts'], {
         exclude: [...UNIT, ...COMPUTING, ...WAITING, ...TIMED, ...LONG, ...LONG_ALONE, ...CONTAINER, ...CLUSTER],
       }),
-      group(4, 'long', 2, LONG),
+      group(4, 'long', 3, LONG),
       group(5, 'long-alone', 1, LONG_ALONE),
-      group(6, 'container', 2, CONTAINER, { globalSetup: ['test/container/build-image.ts'] }),
+      group(6, 'container', 3, CONTAINER, { globalSetup: ['test/container/build-image.ts'] }),
       group(7, 'cluster', 1, CLUSTER),
     ],
   },

@@ -17,6 +17,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../../src/lab/wait.ts'
+// Two builds of the packages must not take the CPU from the files beside this one.
+import '../support/low-priority.ts'
 import { describeNetns } from '../support/require.ts'
 import { SystemdLab } from '../support/systemd-lab.ts'
 

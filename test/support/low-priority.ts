@@ -1,6 +1,6 @@
 /**
- * Lets the test files that compute run beside those that wait, which get the CPU first. Vitest loads
- * this module before each file of the project `computing`.
+ * Lets the test files that compute run beside those that wait, which get the CPU first. Vitest loads this module before
+ * each file of the project `computing`; the test of the release imports it.
  */
 import { setPriority } from 'node:os'
 
