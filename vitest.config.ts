@@ -125,6 +125,7 @@ const TIMED = [
   'test/netns/carrier.test.ts',
   'test/netns/cluster-cold-start.test.ts',
   'test/netns/cold-start.test.ts',
+  'test/netns/confined.test.ts',
   'test/netns/demotion.test.ts',
   'test/netns/doctor.test.ts',
   'test/netns/failover.test.ts',
@@ -141,6 +142,7 @@ const TIMED = [
   'test/netns/security-modes.test.ts',
   'test/netns/security.test.ts',
   'test/netns/shutdown.test.ts',
+  'test/netns/upgrade.test.ts',
 ]
 
 /**
