@@ -84,6 +84,15 @@ describe('a router at rest', () => {
     expect(clock.rounds).toBeGreaterThanOrEqual(10)
   })
 
+  test('an Active of profile rfc9568, which asks no questions, leaves its advertisements to the clock', () => {
+    const world = activeWorld([{ ...ROUTER, profile: 'rfc9568' }])
+    const from = world.now
+    world.takeCalls()
+    world.advance(10_000)
+    expect(times(world, from)).toHaveLength(10)
+    expect(world.takeCalls().filter((call) => call.startsWith('ask'))).toEqual([])
+  })
+
   test('a Backup has no clock', () => {
     const world = new FakeWorld([ROUTER], { clock: true }).start()
     for (let i = 0; i < 10; i++) {

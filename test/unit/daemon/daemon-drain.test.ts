@@ -44,6 +44,14 @@ describe('on expiry', () => {
     }
   })
 
+  test('without the drain a stall causes a takeover, although the Active is alive', () => {
+    const world = new FakeWorld([ROUTER], { drainBeforeExpire: false }).start()
+    world.hear(200)
+    for (let at = world.now + 1_000; at < world.now + 5_000; at += 1_000) world.queueAdvertisement(200, { at })
+    world.stall(5_000)
+    expect(world.transitions.map((text) => text.split('→ ')[1])).toContain('Active: activeSilent')
+  })
+
   test('link notifications are read before silence counts', () => {
     const world = new FakeWorld().start()
     world.holdNotifications = true

@@ -64,6 +64,14 @@ describe('a Backup whose Active repeats one advertisement', () => {
     expect(watched(world)).toEqual([])
   })
 
+  test('takes over beside a router of this node that has no watch', () => {
+    const world = watching([ROUTER, { ...ROUTER, name: 'own', vrid: 53, addresses: [VIP2] }])
+    repeat(world, 5)
+    expect([watched(world), world.router('own').state]).toEqual([[51], 'Active'])
+    world.advance(DOWN - 1_000 + 1)
+    expect(world.router()).toMatchObject({ state: 'Active', reason: 'activeSilent' })
+  })
+
   test('takes over after Skew_Time if its Active leaves', () => {
     const world = watching()
     repeat(world, 5)

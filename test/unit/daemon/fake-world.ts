@@ -15,7 +15,7 @@ import type { ResolvedRouter } from '../../../src/config/resolve.ts'
 import { parseConfig } from '../../../src/config/text/yaml.ts'
 import type { AddressMemory, LedgerEntry } from '../../../src/daemon/addresses/ledger.ts'
 import { readLedger } from '../../../src/daemon/addresses/ledger-file.ts'
-import { Daemon } from '../../../src/daemon/daemon.ts'
+import { Daemon, type DaemonOptions, type DaemonPorts } from '../../../src/daemon/daemon.ts'
 import type {
   AddressFilePort,
   AddressOutcome,
@@ -140,6 +140,8 @@ export type WorldOptions = {
   readonly cold?: boolean
   /** True if the guardian has a clock, and `lease` is on. */
   readonly clock?: boolean
+  /** False if the daemon acts on a deadline before it has read its queues. */
+  readonly drainBeforeExpire?: boolean
   /** True if the sockets can watch repeated packets, and `lease` is on. */
   readonly watches?: boolean
   /** True if the guardian has a clock and starts a crashed engine again, and `onCrash` is `restart`. */
@@ -238,6 +240,7 @@ export class FakeWorld {
   readonly #addressFiles: AddressFilePort | undefined
   readonly #cold: boolean
   readonly #watches: boolean
+  readonly #options: DaemonOptions
   readonly #resolved: WorldOptions['resolved']
   readonly #notifications: NetworkEvent[] = []
   readonly #timers = new Set<Timer>()
@@ -263,6 +266,7 @@ export class FakeWorld {
     this.#addressFiles = options.addressFiles
     this.#cold = options.cold ?? false
     this.#watches = options.watches ?? false
+    this.#options = { drainBeforeExpire: options.drainBeforeExpire ?? true }
     this.#resolved = options.resolved
     this.daemon = this.life(routers, options.syncGroups, options.healthchecks)
   }
@@ -301,7 +305,7 @@ export class FakeWorld {
   ): Daemon {
     const keys = { virtualRouters: routers, syncGroups, ...(healthchecks === undefined ? {} : { healthchecks }) }
     const config = this.config(keys)
-    return new Daemon(config, {
+    const ports: DaemonPorts = {
       resolved: this.#resolved?.(config),
       ...(healthchecks === undefined ? {} : { checks: this.checks }),
       notify: this.notices,
@@ -322,7 +326,8 @@ export class FakeWorld {
         return { controlRefused: 0, keepalivedBeside: [], scheduling: null, webhook: null, journal: null }
       },
       schedule: (callback, wait) => this.#schedule(callback, this.now + wait),
-    })
+    }
+    return new Daemon(config, ports, this.#options)
   }
 
   #schedule(callback: () => void, at: number): () => void {
