@@ -57,6 +57,10 @@ LABEL org.opencontainers.image.title="holdfast" \
       org.opencontainers.image.created="${CREATED}" \
       org.opencontainers.image.base.name="${BASE_IMAGE}"
 COPY --from=stripped /image /opt/holdfast
+# Files for `holdfast operator --place-operands`.
+COPY deploy/dns/Corefile.tmpl deploy/dns/openshift-coredns.yaml /opt/holdfast/deploy/dns/
+COPY deploy/haproxy/haproxy.cfg.tmpl /opt/holdfast/deploy/haproxy/
+COPY deploy/static-pod/openshift-haproxy.yaml /opt/holdfast/deploy/static-pod/
 COPY --from=tools /sbin/setcap /sbin/setcap
 # The legacy builder loses file capabilities in COPY. No `e`: with it the kernel would refuse to start a guardian that was
 # not granted all of them, with an unclear message; this way the daemon names what is missing. A tmpfs on /run

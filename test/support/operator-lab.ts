@@ -3,6 +3,7 @@
  * answers readyz at 127.0.0.1, which is the API VIP of this cluster.
  */
 import { onTestFinished } from 'vitest'
+import { operandTexts } from '../../src/cli/operator/operand-texts.ts'
 import { GROUP, PLURAL, VERSION } from '../../src/cluster/decisions/status/published-status.ts'
 import { ClusterClient } from '../../src/cluster/runtime/api/cluster-client.ts'
 import { OperatorAccount } from '../../src/cluster/runtime/operator/operator-account.ts'
@@ -16,6 +17,12 @@ export const OBJECTS = `${GROUP}/${VERSION}/${PLURAL}`
 export const OPERATORS = 'config.openshift.io/v1/clusteroperators'
 export const INFRASTRUCTURES = 'config.openshift.io/v1/infrastructures'
 export const NAME = 'cluster-hosted-net-services'
+export const CONFIGS = 'machineconfiguration.openshift.io/v1/machineconfigs'
+export const POOLS = 'machineconfiguration.openshift.io/v1/machineconfigpools'
+export const OPERANDS = {
+  texts: operandTexts(),
+  images: { holdfast: 'reg/holdfast:1', 'holdfast-openshift': 'reg/holdfast-openshift:1', coredns: 'reg/coredns:1' },
+}
 export const API_VIP = '127.0.0.1'
 export const INGRESS_VIP = '10.9.0.101'
 const SOON = { within: 10_000, every: 20 }
@@ -38,7 +45,7 @@ export class OperatorLab {
   /** Returns 403 to refuse a request; a test may replace the function. */
   refuse: KubeApiOptions['authorize'] = () => undefined
   readonly api = new KubeApi({
-    kinds: { [OBJECTS]: 'HostedNetServices', [OPERATORS]: 'ClusterOperator' },
+    kinds: { [OBJECTS]: 'HostedNetServices', [OPERATORS]: 'ClusterOperator', [CONFIGS]: 'MachineConfig' },
     authorize: (request) => this.refuse?.(request),
   })
   readonly log: string[] = []

@@ -28,7 +28,7 @@ export function clusterName(settings: AgentSettings, server: string | undefined)
 
 /**
  * Returns why the engine gets no configuration on this platform. `undefined` if the nodes hold the VIPs; that is
- * assumed if the platform is unknown.
+ * assumed if the platform is unknown. On None and External the VIPs of the command line were given by hand.
  */
 export function offPremises({ clusterConfig, platform: given }: AgentSettings): string | undefined {
   const text = clusterConfig === undefined ? undefined : textIn(clusterConfig)
@@ -36,7 +36,8 @@ export function offPremises({ clusterConfig, platform: given }: AgentSettings): 
   const installed = found !== undefined && 'platform' in found ? found.platform : undefined
   const answer = isOnPremises({ installed, given })
   if (typeof answer === 'string') return answer
-  return answer ? undefined : `The platform is "${given || installed}", where load balancers hold the VIPs`
+  const isByHand = ['none', 'external'].includes((given || installed || '').toLowerCase())
+  return answer || isByHand ? undefined : `The platform is "${given || installed}", where load balancers hold the VIPs`
 }
 
 /** Returns the name of this node in the API. */

@@ -4,6 +4,7 @@
  */
 import { VERSION } from '../../app/version.ts'
 import { refusedValue } from '../../base/refused-value.ts'
+import type { OperandImages } from '../../cluster/decisions/operator/operands.ts'
 import { OPERATOR_NAMESPACE, type OperatorSettings } from '../../cluster/decisions/operator/operator-settings.ts'
 import { type AgentFlag, flagLines, givenFlags } from '../agent/agent-flag-list.ts'
 import { type AgentEnvironment, AgentValues } from '../agent/agent-values.ts'
@@ -29,6 +30,10 @@ const FLAGS: readonly AgentFlag[] = [
     long: 'grace-period',
     value: 'wanted',
     says: 'time for which clients may use the old address of a load balancer (default: 5m)',
+  },
+  {
+    long: 'place-operands',
+    says: 'write HAProxy and CoreDNS to the nodes by MachineConfigs (needs the images in the environment)',
   },
   { long: 'listen', value: 'wanted', says: 'ADDRESS:PORT for /metrics and /healthz (default: none)' },
   {
@@ -57,12 +62,30 @@ export function operatorOrder(argv: readonly string[], environment: AgentEnviron
     namespace: namespaceIn(values, environment),
     version: values.last('release-version') || environment.RELEASE_VERSION || VERSION,
     apiPort: values.whole('api-port', 1, 65_535) ?? 6443,
+    images: values.has('place-operands') ? imagesIn(values, environment) : undefined,
     graceMs: values.duration('grace-period') ?? GRACE,
     name: hostname,
     listen: values.listen(),
     logFormat: values.logFormat(),
   }
   return values.problems.length > 0 ? { do: 'refuse', problems: values.problems } : { do: 'run', settings }
+}
+
+/** Environment variables with the images, by the name of an image in deploy. */
+const IMAGES = {
+  holdfast: 'HOLDFAST_IMAGE',
+  'holdfast-openshift': 'HOLDFAST_OPENSHIFT_IMAGE',
+  coredns: 'COREDNS_IMAGE',
+} as const satisfies Readonly<Record<keyof OperandImages, string>>
+
+function imagesIn(values: AgentValues, environment: AgentEnvironment): OperandImages {
+  const image = (name: keyof OperandImages): string => {
+    const text = environment[IMAGES[name]] ?? ''
+    if (!/^[\w.:/@-]{1,500}$/.test(text))
+      values.problem(refusedValue(`environment variable ${IMAGES[name]}`, text || undefined, 'the name of an image'))
+    return text
+  }
+  return { holdfast: image('holdfast'), 'holdfast-openshift': image('holdfast-openshift'), coredns: image('coredns') }
 }
 
 function namespaceIn(values: AgentValues, environment: AgentEnvironment): string {
@@ -80,4 +103,4 @@ function namespaceIn(values: AgentValues, environment: AgentEnvironment): string
 }
 
 export const operatorHelp = (): string =>
-  `Usage: holdfast operator [KUBECONFIG] FLAGS\n\nWithout KUBECONFIG the token of the pod is used.\n\n${flagLines(FLAGS)}\nExit status: 0 ok, 1 failure, 64 usage (reports every invalid value).\n`
+  `Usage: holdfast operator [KUBECONFIG] FLAGS\n\nWithout KUBECONFIG the token of the pod is used.\n\n${flagLines(FLAGS)}\nEnvironment: POD_NAMESPACE, RELEASE_VERSION; with --place-operands ${Object.values(IMAGES).join(', ')}.\nExit status: 0 ok, 1 failure, 64 usage (reports every invalid value).\n`

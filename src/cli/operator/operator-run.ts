@@ -19,6 +19,7 @@ import { AGENT_LOG, type AgentLogging } from '../../log/agent-events.ts'
 import type { Address } from '../../wire/address.ts'
 import { openAgentLog } from '../agent/agent-log.ts'
 import type { CommandResult } from '../command.ts'
+import { operandTexts } from './operand-texts.ts'
 
 /** Milliseconds for an answer about the Lease. A lost request must not use up the time for renewing it. */
 const LEASE_ANSWER = 5_000
@@ -39,7 +40,7 @@ export async function operatorRun(settings: OperatorSettings): Promise<CommandRe
 }
 
 async function serve(settings: OperatorSettings, log: AgentLogging, signal: AbortSignal): Promise<number> {
-  const { apiPort, graceMs, kubeconfig, listen, name, namespace, version } = settings
+  const { apiPort, graceMs, images, kubeconfig, listen, name, namespace, version } = settings
   const account = new OperatorAccount()
   const metrics = listen && (await serveMetrics(listen, account))
   if (metrics instanceof Error) {
@@ -59,6 +60,7 @@ async function serve(settings: OperatorSettings, log: AgentLogging, signal: Abor
         log(AGENT_LOG.operatorLeads, `operator holds the Lease as ${self}`, { lease: LEASE_NAME })
         term = new OperatorDuty({
           ...{ account, client, log, self, namespace, version },
+          ...(images === undefined ? {} : { operands: { images, texts: operandTexts() } }),
           ...{ graceMs, probe: { ...PROBE, port: apiPort } },
           askExternal: (address, name) => askByCluster(access, address, { name, port: apiPort }),
         })

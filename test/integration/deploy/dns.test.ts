@@ -26,7 +26,7 @@ function settingsOf({ command = [] }: Container) {
 }
 
 describe('the pod of CoreDNS', () => {
-  const [init, coredns, monitor] = containers
+  const [, init, coredns, monitor] = containers
   if (init === undefined || coredns === undefined || monitor === undefined)
     throw new Error('Cannot find the containers')
 

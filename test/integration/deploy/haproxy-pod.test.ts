@@ -32,7 +32,9 @@ test('the pod has the names, times and limits of OpenShift’s pod', () => {
     priorityClassName: 'system-node-critical',
     terminationGracePeriodSeconds: 65,
   })
-  expect(pod.spec?.initContainers?.map(({ name }) => name)).toEqual(['verify-api-int-resolvable'])
+  expect(pod.spec?.initContainers?.map(({ name }) => name)).toEqual([
+    ...['wait-for-ports', 'verify-api-int-resolvable'],
+  ])
   expect(containerOf('haproxy').livenessProbe).toEqual({
     httpGet: { path: '/haproxy_ready', port: 9444 },
     initialDelaySeconds: 50,

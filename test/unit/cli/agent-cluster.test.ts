@@ -41,6 +41,9 @@ describe('a platform whose nodes do not hold the addresses', () => {
   })
 
   test('by flag, by the install-config, and when they contradict each other', () => {
+    for (const platform of ['None', 'External'])
+      expect(offPremises(settings(`--platform=${platform}`)), 'VIPs that were given by hand').toBeUndefined()
+    expect(offPremises(settings(clusterConfig('none')))).toBeUndefined()
     expect(offPremises(settings('--platform=AWS'))).toContain('The platform is "AWS"')
     expect(offPremises(settings(clusterConfig('gcp')))).toContain('The platform is "gcp"')
     expect(offPremises(settings(clusterConfig('vsphere'), '--platform=AWS'))).toContain(

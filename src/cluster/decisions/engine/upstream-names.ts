@@ -7,6 +7,9 @@ export const CONTROL_PLANE_LABELS = ['node-role.kubernetes.io/master', 'node-rol
 export const isControlPlane = (labels: Readonly<Record<string, string>>): boolean =>
   CONTROL_PLANE_LABELS.some((label) => label in labels)
 
+/** Roles of the nodes in MachineConfigs. Pools of further roles take over the MachineConfigs of the workers. */
+export const CONFIG_ROLES = { controlPlane: 'master', worker: 'worker' } as const
+
 /** Label of every IPv4 VIP, which `ip address` shows. */
 export const VIP_LABEL = 'vip'
 

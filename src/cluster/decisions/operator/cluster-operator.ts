@@ -26,6 +26,8 @@ export type OperatorView = {
   readonly crashing: readonly string[]
   /** Texts about programs of the Machine Config Operator that still run in the place of holdfast's. */
   readonly waitsFor: readonly string[]
+  /** Texts about static pods that the nodes do not run yet; empty if the operator places none. */
+  readonly rollout?: readonly string[]
 }
 
 /** ClusterOperator as the API showed it last. */
@@ -40,7 +42,7 @@ export function operatorFindings(view: OperatorView, known: KnownOperator, epoch
   const refused = [...circumstances.refused.map(asOperator), ...troublesOf(view), ...overdue(waiting, known, epochMs)]
   const [available, degraded] = findingsOf(holdings, { ...circumstances, refused })
   if (available === undefined || degraded === undefined) return []
-  const progressing = progressingOf(waiting, circumstances)
+  const progressing = progressingOf(waiting, circumstances, view.rollout ?? [])
   return [available, progressing, degraded, upgradeable({ ...circumstances, refused }), NOT_DISABLED]
 }
 
@@ -124,15 +126,18 @@ function overdue(waiting: readonly string[], { conditions }: KnownOperator, epoc
   return [{ reason: 'DeployTimedOut', message: `after ${DEPLOY_WITHIN / 60_000} min: ${waiting.join('; ')}` }]
 }
 
-function progressingOf(waiting: readonly string[], { notManaged, progressing }: Circumstances): Finding {
+function progressingOf(
+  waiting: readonly string[],
+  { notManaged, progressing }: Circumstances,
+  rollout: readonly string[],
+): Finding {
   const type = 'Progressing'
-  const all = [...waiting, ...(progressing === undefined ? [] : [progressing])]
-  if (all.length > 0)
-    return {
-      ...{ type, status: 'True', message: all.join('; ') },
-      reason: waiting.length > 0 ? 'SyncingResources' : 'LoadBalancerSwitch',
-    }
-  return { type, status: 'False', reason: 'DeployComplete', message: notManaged ?? 'no change is in progress' }
+  const all = [...waiting, ...(progressing === undefined ? [] : [progressing]), ...rollout]
+  if (all.length === 0)
+    return { type, status: 'False', reason: 'DeployComplete', message: notManaged ?? 'no change is in progress' }
+  const reason =
+    waiting.length > 0 ? 'SyncingResources' : progressing === undefined ? 'OperandRollout' : 'LoadBalancerSwitch'
+  return { type, status: 'True', reason, message: all.join('; ') }
 }
 
 /** Returns the condition Upgradeable: during a switch of the load balancer, an update would restart both sides of it. */

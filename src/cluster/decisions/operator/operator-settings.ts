@@ -1,5 +1,6 @@
 /** Settings of `holdfast operator`, from its command line and environment. */
 import type { LogFormat } from '../../../config/config.ts'
+import type { OperandImages } from './operands.ts'
 
 export type OperatorSettings = {
   /** Path of the kubeconfig; `undefined`: the token of the pod is used. */
@@ -9,6 +10,8 @@ export type OperatorSettings = {
   /** Version that ClusterOperator reports when nothing is in progress. */
   readonly version: string
   readonly apiPort: number
+  /** Images of the static pods that the operator places; `undefined`: it places none. */
+  readonly images: OperandImages | undefined
   /** Milliseconds for which clients may use the old address of a load balancer. */
   readonly graceMs: number
   /** Name of the operator in the Lease, without the random part. */

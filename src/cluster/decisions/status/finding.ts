@@ -54,6 +54,7 @@ export type Trouble = {
     | 'AccessDenied'
     | 'DefinitionTooOld'
     | 'LoadBalancerNotAnswering'
+    | 'OperandsNotRolledOut'
   readonly message: string
 }
 

@@ -72,6 +72,11 @@ export class BalancerSwitchDuty {
     return this.#state
   }
 
+  /** Order about HAProxy in the phase that the API has stored; `undefined` until it has stored the present one. */
+  get haproxy(): Migration['haproxy'] | undefined {
+    return this.#state !== undefined && this.#stored === textOf(this.#state) ? this.#state.haproxy : undefined
+  }
+
   /** Text about the switch in progress; `undefined` if nothing is in progress. */
   get text(): string | undefined {
     return this.#state && this.#input && migrationText(this.#state, this.#input)

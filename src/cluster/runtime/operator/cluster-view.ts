@@ -6,9 +6,17 @@
 import type { ClusterNode } from '../../decisions/cluster-node.ts'
 import { readNode } from '../../decisions/node-object.ts'
 import { type ClusterPlan, readClusterPlan } from '../../decisions/operator/cluster-plan.ts'
+import { type ConfigPool, readConfigPool } from '../../decisions/operator/config-pool.ts'
 import { type OperandPod, readOperandPod } from '../../decisions/operator/operand-pod.ts'
 import type { Trouble } from '../../decisions/status/finding.ts'
-import { GROUP, PLURAL, SINGLETON, VERSION } from '../../decisions/status/published-status.ts'
+import {
+  GROUP,
+  PLURAL,
+  type Published,
+  readPublished,
+  SINGLETON,
+  VERSION,
+} from '../../decisions/status/published-status.ts'
 import { type ApiFailure, withoutQuery } from '../api/api-failure.ts'
 import type { ClusterClient } from '../api/cluster-client.ts'
 import { watchObjects } from '../api/object-watch.ts'
@@ -19,8 +27,13 @@ const INFRASTRUCTURES = '/apis/config.openshift.io/v1/infrastructures'
 /** HostedNetServices of the API. `unknown`: the API has not answered; `undefined`: the object does not exist. */
 export type SeenObject = { readonly value: unknown } | 'unknown' | undefined
 
+export const publishedIn = (object: SeenObject): Published | 'unreadable' | undefined =>
+  object === 'unknown' ? 'unreadable' : readPublished(object?.value)
+
 export type ClusterViewOptions = {
   readonly client: Pick<ClusterClient, 'ask' | 'stream'>
+  /** Path of the MachineConfigPools, if the operator places static pods by them. */
+  readonly pools?: string | undefined
   readonly onChange: () => void
   readonly onPlan: (plan: ClusterPlan) => void
   readonly onObject: (object: { readonly value: unknown } | undefined) => void
@@ -40,6 +53,7 @@ export class ClusterView {
   object: SeenObject = 'unknown'
   nodes: readonly ClusterNode[] = []
   pods: readonly OperandPod[] = []
+  pools: readonly ConfigPool[] = []
 
   constructor(options: ClusterViewOptions) {
     this.#options = options
@@ -60,6 +74,10 @@ export class ClusterView {
       this.nodes = objects.flatMap((object) => readNode(object).node ?? [])
       this.#options.onNodes(this.nodes)
     })
+    if (options.pools !== undefined)
+      this.#watch(options.pools, {}, (objects) => {
+        this.pools = objects.flatMap((object) => readConfigPool(object) ?? [])
+      })
   }
 
   /** Returns a trouble for each watch that the API refuses. */

@@ -17,10 +17,11 @@ import {
 import type { ClusterPlan } from '../../decisions/operator/cluster-plan.ts'
 import type { Migration } from '../../decisions/operator/migration.ts'
 import { waitingFor } from '../../decisions/operator/operand-pod.ts'
+import type { OperandSource } from '../../decisions/operator/operands.ts'
 import { kubernetesEvent, type OperatorEvent } from '../../decisions/operator/operator-event.ts'
 import { inForce, settingsText } from '../../decisions/operator/switch-texts.ts'
 import type { Circumstances, Trouble } from '../../decisions/status/finding.ts'
-import { type Published, readPublished } from '../../decisions/status/published-status.ts'
+import { readPublished } from '../../decisions/status/published-status.ts'
 import type { ApiFailure } from '../api/api-failure.ts'
 import type { ClusterClient } from '../api/cluster-client.ts'
 import { askReadyz, PROBE, type ProbeOptions, VipProbe } from '../api/vip-probe.ts'
@@ -28,8 +29,9 @@ import { EventPublisher } from '../status/event-publisher.ts'
 import { IntentDuty } from '../status/intent-duty.ts'
 import { failedIntent } from '../status/status-duty.ts'
 import { BalancerSwitchDuty } from './balancer-switch.ts'
-import { ClusterView, OBJECTS_PATH, type SeenObject } from './cluster-view.ts'
+import { ClusterView, OBJECTS_PATH, publishedIn } from './cluster-view.ts'
 import { type NodeQuestions, nodeQuestions } from './node-questions.ts'
+import { OperandDuty, POOLS } from './operand-duty.ts'
 import type { OperatorAccount } from './operator-account.ts'
 import { OperatorWriter } from './operator-writer.ts'
 import { TermWriter } from './term-writer.ts'
@@ -50,6 +52,8 @@ export type TermOptions = OperatorIdentity & {
   readonly questions?: NodeQuestions
   /** Milliseconds for which clients may use the old address of a load balancer. */
   readonly graceMs: number
+  /** Manifests and images of the static pods that the operator places; absent: it places none. */
+  readonly operands?: OperandSource
   /** Milliseconds between two comparisons without a change. */
   readonly everyMs?: number
   /** Milliseconds between two requests to kube-api at an external address. */
@@ -73,6 +77,7 @@ export class OperatorDuty {
   readonly #writes: WriteCounters
   readonly #writer: OperatorWriter
   readonly #switch: BalancerSwitchDuty
+  readonly #operands: OperandDuty | undefined
   /** `undefined` until Infrastructure is known, and where load balancers have the addresses. */
   #duties: Duties | undefined
   #refused: Trouble | undefined
@@ -83,13 +88,14 @@ export class OperatorDuty {
 
   constructor(options: TermOptions) {
     this.#options = options
-    const { account, client, everyMs = EVERY, log } = options
+    const { account, client, everyMs = EVERY, log, operands: source } = options
     this.#sender = new TermWriter(client)
     const { api } = this.#sender
     this.#writes = new WriteCounters(account, log)
     this.#events = new EventPublisher({ createEvent: (event) => this.#writes.of(api.createEvent(event), 'Event') })
+    const again = { writes: this.#writes, againMs: WRITE_AGAIN * everyMs }
     this.#writer = new OperatorWriter({
-      ...{ account, api, log, writes: this.#writes, againMs: WRITE_AGAIN * everyMs },
+      ...{ ...again, account, api, log },
       onEvent: (event) => this.#offer(event),
       onKnown: () => this.#soon(0),
     })
@@ -98,8 +104,9 @@ export class OperatorDuty {
       onPhase: (next, text) => this.#tellPhase(next, text),
       onChange: () => this.#soon(GATHER),
     })
+    this.#operands = source && new OperandDuty({ ...again, api, source, onChange: () => this.#soon(GATHER) })
     this.#view = new ClusterView({
-      client,
+      ...{ client, pools: source && POOLS },
       onChange: () => this.#soon(GATHER),
       onPlan: (plan) => this.#open(plan),
       onObject: (object) => this.#tell(object),
@@ -117,6 +124,7 @@ export class OperatorDuty {
     this.#writer.end()
     this.#events.end()
     this.#switch.end()
+    this.#operands?.end()
     this.#writes.end()
     this.#close()
     return this.#sender.end()
@@ -201,21 +209,25 @@ export class OperatorDuty {
   }
 
   #decide(plan: ClusterPlan, known: KnownOperator): void {
-    const { object, pods, troubles } = this.#view
+    const { nodes, object, pods, pools, troubles } = this.#view
     const isOn = plan.elsewhere === undefined
     const isProbed = isOn && plan.apiVips.length > 0
     if (isOn && object === undefined) void this.#create(plan)
     if (isOn && object === 'unknown' && troubles.length === 0) return
     this.#switchOn(plan)
+    if (isOn && this.#switch.haproxy !== undefined) this.#operands?.want(plan, this.#switch.haproxy)
     const circumstances = this.#circumstances()
     const { result } = circumstances.probe
     // Before kube-api has answered often enough, a new term would change Available to Unknown for a moment.
     if (isProbed && (result === 'unasked' || result === 'undecided') && known.conditions.length > 0) return
     const view = {
       ...{ plan, circumstances, published: publishedIn(object) },
-      troubles: [...troubles, ...[this.#refused, this.#switch.trouble].filter((one) => one !== undefined)],
+      troubles: [...troubles, this.#refused, this.#switch.trouble, ...(this.#operands?.troubles(pools) ?? [])].filter(
+        (one) => one !== undefined,
+      ),
       crashing: pods.filter(({ isCrashing, isOurs }) => isCrashing && isOurs).map(({ name }) => name),
       waitsFor: waitingFor(pods),
+      rollout: this.#operands?.rollout(nodes, pods, pools) ?? [],
     }
     const epochMs = Date.now()
     const findings = operatorFindings(view, known, epochMs)
@@ -286,6 +298,3 @@ export class OperatorDuty {
     this.#soon(GATHER)
   }
 }
-
-const publishedIn = (object: SeenObject): Published | 'unreadable' | undefined =>
-  object === 'unknown' ? 'unreadable' : readPublished(object?.value)

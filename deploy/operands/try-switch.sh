@@ -1,0 +1,110 @@
+#!/bin/sh
+# Switches the load balancer of the API to an external one and back, and DNS and ingress off and on: `try-switch.sh --help`. Needs
+# kubectl (or oc) with the administrator's rights, and curl. docs/operands.md says what the result means.
+set -eu
+
+usage() {
+  cat <<END
+Usage: try-switch.sh ADDRESS [--rounds N] [--probe URL] [--within SECONDS]
+
+Leads the API to the external load balancer at ADDRESS and back, N times (default 10), and switches ingress, node names and
+application names off and on in each round. This interrupts the cluster.
+
+  --rounds N         number of rounds
+  --probe URL        what is asked ten times a second (default: /readyz at the first API VIP of Infrastructure)
+  --within SECONDS   longest wait for one phase (default 3600: a pool whose nodes restart takes long)
+
+Exit status: 0 every round was complete, and requests were lost only while HAProxy was stopped or started;
+1 a phase did not end, or a request was lost at another time; 2 wrong arguments, or no access.
+END
+}
+
+address='' rounds=10 probe='' within=3600
+while [ $# -gt 0 ]; do
+  case $1 in
+    --help | -h) usage && exit 0 ;;
+    --rounds) rounds=${2-} && shift ;;
+    --probe) probe=${2-} && shift ;;
+    --within) within=${2-} && shift ;;
+    -*) echo "try-switch.sh: unknown flag $1 (--help lists the flags)" >&2 && exit 2 ;;
+    *) address=$1 ;;
+  esac
+  shift
+done
+[ -n "$address" ] || { usage >&2 && exit 2; }
+kubectl=$(command -v kubectl || command -v oc || true)
+[ -n "$kubectl" ] || { echo 'try-switch.sh: kubectl and oc are missing' >&2 && exit 2; }
+
+field() { "$kubectl" get hostednetservices cluster -o "jsonpath={$1}"; }
+patch() { "$kubectl" patch hostednetservices cluster --type merge -p "$1" >/dev/null; }
+
+found=$(field .spec) || { echo 'try-switch.sh: HostedNetServices cluster cannot be read' >&2 && exit 2; }
+[ "$(field .status.loadBalancer.phase)" = SelfHosted ] || {
+  echo 'try-switch.sh: the load balancer is not in the phase SelfHosted' >&2 && exit 2
+}
+own=$(field '.status.holders[?(@.service=="API")].address' | cut -d' ' -f1)
+case $own in *:*) host="[$own]" ;; *) host=$own ;; esac
+: "${probe:=https://$host:6443/readyz}"
+
+folder=$(mktemp -d)
+phase_file=$folder/phase
+echo SelfHosted >"$phase_file"
+prober=''
+end() {
+  [ -z "$prober" ] || kill "$prober" 2>/dev/null || true
+  # A field that the found spec does not have goes back to its default.
+  [ -n "${restored-}" ] || patch "{\"spec\":{\"ingressHa\":\"Enabled\",\"dns\":{\"nodesResolution\":\"Enabled\",\"appsResolution\":\"Enabled\",\"apiintIpAddress\":null}}}" || true
+  [ -n "${restored-}" ] || patch "{\"spec\":$found}" || true
+  rm -rf "$folder"
+}
+trap end EXIT
+trap 'exit 1' INT TERM
+
+# Writes the phase of each lost request.
+ask() {
+  while :; do
+    curl --silent --insecure --fail --max-time 2 --output /dev/null "$probe" || cat "$phase_file" >>"$folder/lost"
+    echo >>"$folder/asked"
+    sleep 0.1
+  done
+}
+ask &
+prober=$!
+
+# reach PHASE: waits for a phase, and notes the time of each one on the way.
+reach() {
+  limit=$(($(date +%s) + within))
+  while :; do
+    now=$(field .status.loadBalancer.phase || cat "$phase_file")
+    if [ "$now" != "$(cat "$phase_file")" ]; then
+      echo "$now" >"$phase_file.new" && mv "$phase_file.new" "$phase_file"
+      echo "$(date -u +%H:%M:%S) round $round: $now"
+    fi
+    [ "$now" != "$1" ] || return 0
+    if [ "$(date +%s)" -ge "$limit" ]; then
+      echo "try-switch.sh: the phase $now did not end within $within s:" >&2
+      "$kubectl" get clusteroperator cluster-hosted-net-services -o 'jsonpath={range .status.conditions[*]}{.type}={.status} {.message}{"\n"}{end}' >&2 || true
+      exit 1
+    fi
+    sleep 1
+  done
+}
+
+round=1
+while [ "$round" -le "$rounds" ]; do
+  patch "{\"spec\":{\"ingressHa\":\"Disabled\",\"dns\":{\"nodesResolution\":\"Disabled\",\"appsResolution\":\"Disabled\",\"apiintIpAddress\":\"$address\"}}}"
+  reach External
+  patch '{"spec":{"ingressHa":"Enabled","dns":{"nodesResolution":"Enabled","appsResolution":"Enabled","apiintIpAddress":null}}}'
+  # The operator sees the wish after a moment; until then the phase is still External.
+  reach SelfHosted
+  round=$((round + 1))
+done
+patch "{\"spec\":$found}" && restored=yes
+
+touch "$folder/lost" "$folder/asked"
+echo "$(wc -l <"$folder/asked") requests, $(wc -l <"$folder/lost") lost"
+sort "$folder/lost" | uniq -c
+if grep -Evq '^(StoppingHAProxy|StartingHAProxy)$' "$folder/lost"; then
+  echo 'try-switch.sh: requests were lost outside of a change of HAProxy' >&2
+  exit 1
+fi
