@@ -46,6 +46,7 @@ static void on_uv_handle_closed(uv_handle_t *uv_handle) {
 void pause_handle(struct handle *h) {
   if (!h->watching) return;
   h->watching = false;
+  h->deferred = false;
   (void)uv_poll_stop(&h->poll);
   (void)uv_timer_stop(&h->retry);
   drop_reference(h->env, &h->on_readable);
@@ -72,8 +73,10 @@ static void on_collected(napi_env env, void *pointer, void *hint) {
   struct handle *h = pointer;
   (void)hint;
   shut_handle(h);
-  if (h->partner != NULL) h->partner->partner = NULL;
-  h->partner = NULL;
+  if (h->partner != NULL && h->partner->partner == h) h->partner->partner = NULL;
+  if (h->partner != NULL && h->partner->news == h) h->partner->news = NULL;
+  if (h->news != NULL) h->news->partner = NULL;
+  h->partner = h->news = NULL;
   drop_reference(env, &h->meta);
   drop_reference(env, &h->data);
   drop_reference(env, &h->companion);

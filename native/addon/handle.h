@@ -37,12 +37,14 @@ struct handle {
   unsigned held; /* packets of the last batch that receive() has not returned yet */
   int held_error; /* negative errno of a read without JavaScript, which receive() has not returned yet; 0 = none */
   bool watching; /* between start() and stop() */
+  bool deferred; /* the event loop does not watch the descriptor at present (defer.h) */
   bool has_uv_handles; /* poll and timer are initialised and not being closed */
   bool is_timer; /* a timerfd: the watcher itself reads what makes it readable */
   bool (*is_news)(struct handle *); /* decides in C whether JavaScript is called; NULL = always */
   void *own; /* memory of is_news, allocated with malloc() */
   napi_ref companion; /* object whose memory is_news uses */
-  struct handle *partner; /* a socket's timer, or a timer's socket (repetition.h); NULL = none */
+  struct handle *partner; /* a socket's timer, or the socket of a timer (repetition.h) or news socket; NULL = none */
+  struct handle *news; /* the news socket of a socket (defer.h); NULL = none */
   unsigned open_uv_handles; /* initialised, and their close callback has not run */
   unsigned quiet_errors; /* poll errors in a row that came without a reason */
   napi_async_cleanup_hook_handle hook;

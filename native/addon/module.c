@@ -7,6 +7,7 @@
  *   slots, proof       the guardian's clock in that memory
  *   socket, send, receive, metadata, expected   NativeSocket                 rights    privileges, peer credentials
  *   repeated, repetition   packets of a NativeSocket that say the same as the last one
+ *   defer, news-filter     reads such packets later, several at a time
  *   timer, beat        NativeTimer, BeatWatch                      system    clocks, interfaces, descriptors, exit
  *   node               errors and arguments
  */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "defer.h"
 #include "handle.h"
 #include "words.h"
 
@@ -23,6 +24,7 @@ struct prover {
   struct guardian_words *words;
   int ask_fd;
   struct pollfd *looks; /* poll(2) entries of the sockets and of the alarm */
+  struct handle **handles; /* the same as handles */
   nfds_t count;
   uv_poll_t poll;
   uv_timer_t retry;
@@ -41,10 +43,16 @@ static void store_proof(struct guardian_words *words, uint64_t mark) {
     continue;
 }
 
-/* Anything that poll() reports has to be read by the engine first: a packet, an error, or an alarm. */
+/*
+ * Anything that poll() reports has to be read by the engine first: a packet, an error, or an alarm. Repetitions that wait
+ * are read here.
+ */
 static bool prove(struct prover *prover) {
   const uint64_t mark = uv_hrtime();
-  for (nfds_t i = 0; i < prover->count; i++) prover->looks[i].revents = 0;
+  for (nfds_t i = 0; i < prover->count; i++) {
+    if (prover->handles[i]->deferred && read_deferred(prover->handles[i])) return false;
+    prover->looks[i].revents = 0;
+  }
   if (poll(prover->looks, prover->count, 0) != 0) return false;
   store_proof(prover->words, mark);
   return true;
@@ -92,6 +100,7 @@ static void on_closed(uv_handle_t *uv_handle) {
   if (--prover->open_uv_handles > 0) return;
   (void)napi_remove_async_cleanup_hook(prover->hook);
   free(prover->looks);
+  free(prover->handles);
   free(prover);
 }
 
@@ -144,27 +153,37 @@ static struct prover *create_prover(napi_env env, napi_value self, struct guardi
   return NULL;
 }
 
-/* Returns the descriptors of the handles, or NULL after it has thrown. */
-static struct pollfd *read_handles(napi_env env, napi_value sockets, napi_value alarm, nfds_t *count) {
+/* The handles that answer() was called with, and their descriptors. */
+struct looks {
+  struct pollfd *looks;
+  struct handle **handles;
+  nfds_t count;
+};
+
+static void free_looks(struct looks *looks) {
+  free(looks->looks);
+  free(looks->handles);
+}
+
+/* Returns false after it has thrown. The caller releases the memory in any case. */
+static bool read_handles(napi_env env, napi_value sockets, napi_value alarm, struct looks *looks) {
   uint32_t length = 0;
-  if (!ok(env, napi_get_array_length(env, sockets, &length))) return NULL;
-  *count = (nfds_t)length + (alarm == NULL ? 0 : 1);
-  struct pollfd *const looks = calloc(*count + 1, sizeof *looks);
-  if (looks == NULL) {
+  if (!ok(env, napi_get_array_length(env, sockets, &length))) return false;
+  looks->count = (nfds_t)length + (alarm == NULL ? 0 : 1);
+  looks->looks = calloc(looks->count + 1, sizeof *looks->looks);
+  looks->handles = calloc(looks->count + 1, sizeof *looks->handles);
+  if (looks->looks == NULL || looks->handles == NULL) {
     throw_errno(env, "poll", ENOMEM);
-    return NULL;
+    return false;
   }
-  for (uint32_t i = 0; i < *count; i++) {
+  for (uint32_t i = 0; i < looks->count; i++) {
     napi_value each = alarm;
     const bool read = i == length || ok(env, napi_get_element(env, sockets, i, &each));
-    const struct handle *const handle = read ? unwrap_handle(env, each) : NULL;
-    if (handle == NULL) {
-      free(looks);
-      return NULL;
-    }
-    looks[i] = (struct pollfd){.fd = handle->fd, .events = POLLIN};
+    looks->handles[i] = read ? unwrap_handle(env, each) : NULL;
+    if (looks->handles[i] == NULL) return false;
+    looks->looks[i] = (struct pollfd){.fd = looks->handles[i]->fd, .events = POLLIN};
   }
-  return looks;
+  return true;
 }
 
 /* answer(ask, sockets, alarm?) */
@@ -172,7 +191,7 @@ napi_value proof_answer(napi_env env, napi_callback_info info) {
   napi_value values[3], self;
   size_t given = 3;
   int fd = -1;
-  nfds_t count = 0;
+  struct looks looks = {NULL, NULL, 0};
   if (!ok(env, napi_get_cb_info(env, info, &given, values, &self, NULL))) return NULL;
   if (given < 2) {
     throw_type(env, "too few arguments");
@@ -180,15 +199,16 @@ napi_value proof_answer(napi_env env, napi_callback_info info) {
   }
   struct words_object *const object = unwrap_words_object(env, self);
   if (object == NULL || !read_int(env, values[0], &fd)) return NULL;
-  struct pollfd *const looks = read_handles(env, values[1], given < 3 ? NULL : values[2], &count);
-  if (looks == NULL) return NULL;
-  if (object->prover == NULL) object->prover = create_prover(env, self, object->memory, fd);
-  if (object->prover == NULL) {
-    free(looks);
+  const bool read = read_handles(env, values[1], given < 3 ? NULL : values[2], &looks);
+  if (read && object->prover == NULL) object->prover = create_prover(env, self, object->memory, fd);
+  if (!read || object->prover == NULL) {
+    free_looks(&looks);
     return NULL;
   }
-  free(object->prover->looks);
-  object->prover->looks = looks;
-  object->prover->count = count;
+  struct looks before = {object->prover->looks, object->prover->handles, 0};
+  free_looks(&before);
+  object->prover->looks = looks.looks;
+  object->prover->handles = looks.handles;
+  object->prover->count = looks.count;
   return NULL;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "defer.h"
 #include "handle.h"
 #include "metadata.h"
 #include "repetition.h"
@@ -75,16 +76,22 @@ static int read_packets(struct handle *h, struct memory memory, unsigned from) {
   return failed != 0 ? failed : count;
 }
 
+/* Tells whether one of the packets is not a repetition. */
+static bool has_other(const unsigned char *meta, unsigned count) {
+  for (unsigned i = 0; i < count; i++) {
+    uint32_t flags;
+    memcpy(&flags, meta + (size_t)i * META_SIZE + META_FLAGS, sizeof flags);
+    if (flags != FLAG_REPEATED) return true;
+  }
+  return false;
+}
+
 bool receive_ahead(struct handle *h) {
   struct memory memory;
   if (!read_memory(h, &memory)) return true;
   const int count = read_packets(h, memory, 0);
   if (count < 0) h->held_error = count;
-  for (int i = 0; i < count; i++) {
-    uint32_t flags;
-    memcpy(&flags, memory.meta + (size_t)i * META_SIZE + META_FLAGS, sizeof flags);
-    if (flags != FLAG_REPEATED) h->held = (unsigned)count;
-  }
+  if (count > 0 && has_other(memory.meta, (unsigned)count)) h->held = (unsigned)count;
   return h->held != 0 || h->held_error != 0;
 }
 
@@ -104,5 +111,7 @@ napi_value socket_receive(napi_env env, napi_callback_info info) {
   const int count = read_packets(h, memory, held);
   /* An error stays for the next call if packets come first. */
   if (count < 0 && held != 0) h->held_error = count;
+  /* While JavaScript handles a packet of this batch, no other reader may write to its memory. */
+  if (h->deferred && has_other(memory.meta, held + (unsigned)(count < 0 ? 0 : count))) end_deferral(h);
   return to_int(env, held == 0 ? count : (int)held + (count < 0 ? 0 : count));
 }

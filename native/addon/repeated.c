@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "defer.h"
 #include "repetition.h"
 
 #define FIXED_LIMITS 5u
 #define FIXED_RESULTS 3u
+#define RECENT 10.0 /* ms */
 
 static bool read_number(napi_env env, napi_value value, unsigned *number) {
   int given = 0;
@@ -68,6 +70,7 @@ napi_value watch_repeated(napi_env env, napi_callback_info info) {
   struct repeated *const own = memory_of(env, h);
   if (own == NULL) return NULL;
   struct watch *const watch = &own->watch[number];
+  change_watches(h);
   memset(watch, 0, sizeof *watch);
   memcpy(watch->bytes, bytes, length);
   memcpy(watch->source, source, source_length);
@@ -94,6 +97,12 @@ static struct watch *find_watch(napi_env env, napi_value self, napi_value value,
   return watch->length == 0 ? NULL : watch;
 }
 
+/* Reads what waits, unless the socket was read a moment ago. */
+static void refresh(struct handle *h) {
+  const struct repeated *const own = h->own;
+  if (h->deferred && read_both_clocks().monotonic - own->empty_at > RECENT) (void)read_deferred(h);
+}
+
 napi_value read_repeated(napi_env env, napi_callback_info info) {
   napi_value values[2], self, result;
   double *out = NULL;
@@ -101,6 +110,7 @@ napi_value read_repeated(napi_env env, napi_callback_info info) {
   if (!read_arguments(env, info, 2, values, &self)) return NULL;
   struct watch *const watch = find_watch(env, self, values[0], &number);
   if (watch != NULL) {
+    refresh(unwrap_handle(env, self));
     if (!read_doubles(env, values[1], FIXED_RESULTS + watch->bounds + 1, &out)) return NULL;
     out[0] = watch->heard_at;
     out[1] = watch->count;
@@ -118,22 +128,31 @@ napi_value end_repeated(napi_env env, napi_callback_info info) {
   if (!read_arguments(env, info, 1, &value, &self)) return NULL;
   struct watch *const watch = find_watch(env, self, value, &number);
   if (watch == NULL) return NULL;
+  struct handle *const h = unwrap_handle(env, self);
+  change_watches(h);
   watch->length = 0;
-  ((struct repeated *)unwrap_handle(env, self)->own)->deadline[number] = INFINITY;
+  ((struct repeated *)h->own)->deadline[number] = INFINITY;
   return NULL;
 }
 
 napi_value due_repeated(napi_env env, napi_callback_info info) {
-  napi_value value, self;
-  if (!read_arguments(env, info, 1, &value, &self)) return NULL;
+  napi_value values[2], self;
+  size_t given = 2;
+  napi_valuetype second = napi_undefined;
+  if (!ok(env, napi_get_cb_info(env, info, &given, values, &self, NULL))) return NULL;
+  if (given > 1 && !ok(env, napi_typeof(env, values[1], &second))) return NULL;
   struct handle *const h = unwrap_handle(env, self);
-  struct handle *const timer = h == NULL ? NULL : unwrap_handle(env, value);
-  if (timer == NULL) return NULL;
-  if (!timer->is_timer || h->partner != NULL || timer->partner != NULL) {
-    throw_type(env, "expected a NativeTimer, once");
+  struct handle *const timer = h == NULL ? NULL : unwrap_handle(env, values[0]);
+  struct handle *const news = timer == NULL || second == napi_undefined ? NULL : unwrap_handle(env, values[1]);
+  if (timer == NULL || (second != napi_undefined && news == NULL)) return NULL;
+  if (!timer->is_timer || h->partner != NULL || timer->partner != NULL || (news != NULL && news->own != NULL)) {
+    throw_type(env, "expected a NativeTimer, once, and an unused NativeSocket");
     return NULL;
   }
-  if (memory_of(env, h) == NULL || !ok(env, napi_create_reference(env, value, 1, &h->companion))) return NULL;
+  if (memory_of(env, h) == NULL || !ok(env, napi_create_reference(env, values[0], 1, &h->companion))) return NULL;
+  /* The socket keeps the timer, and the timer keeps the news socket. */
+  if (news != NULL && !ok(env, napi_create_reference(env, values[1], 1, &timer->companion))) return NULL;
+  if (news != NULL) use_news_socket(h, news);
   h->partner = timer;
   timer->partner = h;
   timer->is_news = is_deadline_due;

@@ -27,7 +27,10 @@ napi_value read_repeated(napi_env env, napi_callback_info info);
 /* endRepeated(number): from now on each packet of the number runs JavaScript. */
 napi_value end_repeated(napi_env env, napi_callback_info info);
 
-/* dueRepeated(timer): lets this NativeTimer call its `onReadable` when a deadline has passed. Once for each socket. */
+/*
+ * dueRepeated(timer, news?): lets this NativeTimer call its `onReadable` when a deadline has passed. `news` is a second
+ * socket for the same packets, whose filter this file sets (defer.h). Once for each socket.
+ */
 napi_value due_repeated(napi_env env, napi_callback_info info);
 
 #endif

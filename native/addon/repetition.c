@@ -9,6 +9,7 @@
 #include <sys/timerfd.h>
 #include <time.h>
 
+#include "defer.h"
 #include "node.h"
 #include "receive.h"
 
@@ -53,22 +54,45 @@ void set_deadline_timer(const struct handle *timer, struct repeated *own, double
   (void)timerfd_settime(timer->fd, TFD_TIMER_ABSTIME, &moment, NULL);
 }
 
-/* Moves the timer if it would fire within `soon` ms. So it seldom fires for a deadline that has moved. */
-static void move_timer(const struct handle *timer, struct repeated *own, double now, double soon) {
-  if (own->timer_at > now + soon && !isinf(own->timer_at)) return;
+/* Returns the next time at which the timer has a reason to fire. */
+static double wake_at(const struct handle *h) {
+  const struct repeated *const own = h->own;
   const double nearest = nearest_deadline(own);
-  if (nearest != own->timer_at) set_deadline_timer(timer, own, nearest);
+  return h->deferred && own->until < nearest ? own->until : nearest;
+}
+
+/* Moves the timer if it would fire within `soon` ms. So it seldom fires for a deadline that has moved. */
+static void move_timer(const struct handle *h, double now, double soon) {
+  struct repeated *const own = h->own;
+  if (own->timer_at > now + soon && !isinf(own->timer_at)) return;
+  const double nearest = wake_at(h);
+  if (nearest != own->timer_at) set_deadline_timer(h->partner, own, nearest);
 }
 
 /* After true, the next receive call sets the timer again. */
 bool is_deadline_due(struct handle *timer) {
-  if (timer->partner == NULL) return false;
-  struct repeated *const own = timer->partner->own;
-  const double nearest = nearest_deadline(own);
+  struct handle *const h = timer->partner;
+  if (h == NULL) return false;
+  struct repeated *const own = h->own;
   own->timer_at = INFINITY;
-  if (nearest <= ms_of(CLOCK_MONOTONIC)) return true;
-  set_deadline_timer(timer, own, nearest);
+  if (h->deferred) (void)read_deferred(h);
+  const double now = ms_of(CLOCK_MONOTONIC), nearest = nearest_deadline(own);
+  if (h->deferred && (own->until <= now || nearest <= now)) end_deferral(h);
+  if (nearest <= now) {
+    /* The reading above may have set the timer to the deadline that has passed. */
+    if (!isinf(own->timer_at)) set_deadline_timer(timer, own, INFINITY);
+    return true;
+  }
+  const double at = wake_at(h);
+  if (at != own->timer_at) set_deadline_timer(timer, own, at);
   return false;
+}
+
+void change_watches(struct handle *h) {
+  struct repeated *const own = h->own;
+  end_deferral(h);
+  own->calm = 0;
+  own->is_refused = false;
 }
 
 /* ---- repetitions ---- */
@@ -148,8 +172,9 @@ void take_repeated(struct handle *h, unsigned char *meta, const unsigned char *d
     memcpy(record + META_FLAGS, &flags, sizeof flags);
   }
   own->offset = before.realtime - before.monotonic;
+  own->is_empty = empty;
   if (empty) own->empty_at = before.monotonic;
-  move_timer(h->partner, own, before.monotonic, soon);
+  move_timer(h, before.monotonic, soon);
 }
 
 bool has_news(struct handle *h) {
@@ -159,5 +184,6 @@ bool has_news(struct handle *h) {
   if (napi_open_handle_scope(h->env, &scope) != napi_ok) return true;
   const bool news = receive_ahead(h);
   (void)napi_close_handle_scope(h->env, scope);
+  if (!news) note_calm(h);
   return news;
 }

@@ -35,7 +35,11 @@ struct repeated {
   double timer_at;   /* time for which the timer is set; INFINITY = none */
   double offset;     /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the last reading */
   double empty_at;   /* time before the receive call that last found the end of the queue */
+  double until;      /* while reading is deferred: the earliest end of a watch */
   uint32_t overflow; /* the kernel's counter of dropped packets in the last packet */
+  unsigned calm;     /* wake-ups in a row in which only repetitions arrived */
+  bool is_empty;     /* the last receive call found the end of the queue */
+  bool is_refused;   /* the present watches do not allow deferred reading (defer.h) */
   double deadline[NUMBERS]; /* INFINITY = no watch */
   struct watch watch[NUMBERS];
 };
@@ -47,6 +51,9 @@ struct clocks {
 };
 
 struct clocks read_both_clocks(void);
+
+/* The watches are about to change: each packet wakes the event loop, until the new watches have been calm for a time. */
+void change_watches(struct handle *h);
 
 /*
  * Marks the repetitions among the packets from `from` to `to` of the last batch (FLAG_REPEATED), and moves their

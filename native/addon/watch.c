@@ -70,7 +70,21 @@ static void resume(struct handle *h) {
 
 static void on_retry(uv_timer_t *timer) {
   struct handle *h = timer->data;
+  if (!h->watching) return;
+  if (!h->deferred) resume(h);
+  if (h->held != 0 || h->held_error != 0) call_back(h, h->on_readable, false, 0);
+}
+
+void rest_poll(struct handle *h) {
+  (void)uv_poll_stop(&h->poll);
+}
+
+void wake_poll(struct handle *h) {
   if (h->watching) resume(h);
+}
+
+void report_soon(struct handle *h) {
+  if (h->watching) (void)uv_timer_start(&h->retry, on_retry, 0, 0);
 }
 
 static void report_writable(struct handle *h) {

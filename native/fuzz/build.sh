@@ -34,10 +34,10 @@ parts_of() {
       # The harness includes two of the files, and has a starter of its own.
       echo -pthread
       ls "$root"/native/guardian/*.c "$root"/native/guardian/clock/*.c "$root"/native/guardian/confine/*.c | grep -Ev '/(main|restart|membership|starter)\.c$' ;;
-    # recvmmsg() reads a queue of the harness, and the clocks are the harness's. Node's headers are needed, not Node.
+    # recvmmsg() reads a queue of the harness, and the clocks, the timer and the news socket are the harness's. Node's headers are needed, not Node.
     receive)
-      echo "-Drecvmmsg=fuzz_recvmmsg -Dclock_gettime=fuzz_clock_gettime -isystem $(node_headers) -lm"
-      ls "$here"/receive-queue.c "$root"/native/addon/receive.c "$root"/native/addon/repetition.c "$root"/native/addon/metadata.c ;;
+      echo "-Drecvmmsg=fuzz_recvmmsg -Dclock_gettime=fuzz_clock_gettime -Dtimerfd_settime=fuzz_timerfd_settime -Dsetsockopt=fuzz_setsockopt -Dgetsockopt=fuzz_getsockopt -Drecv=fuzz_recv -isystem $(node_headers) -lm"
+      ls "$here"/receive-queue.c "$root"/native/addon/receive.c "$root"/native/addon/repetition.c "$root"/native/addon/defer.c "$root"/native/addon/news-filter.c "$root"/native/addon/metadata.c ;;
     addon) echo "$root/native/addon/metadata.c" ;;
     who-has) echo "$root/native/common/who-has.c" ;;
     *) echo "native/fuzz/build.sh: no target \"$1\": guardian, addon, receive, who-has or threads" >&2; exit 64 ;;

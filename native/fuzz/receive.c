@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzzes the addon's reading of packets, and its comparison of a packet with the last one, with libFuzzer and
- * sanitizers. The subjects are addon/receive.c, repetition.c and metadata.c. recvmmsg() and the clocks are replaced
+ * sanitizers. The subjects are addon/receive.c, repetition.c, defer.c, news-filter.c and metadata.c. recvmmsg() and the clocks are replaced
  * (fuzz/build.sh). Their queue has packets that are mutations of the watched one. A second reader, written for this file, says
- * which packet is a repetition. Each packet must be noted or delivered, once and in the order of the queue. No part of
- * Node is linked.
+ * which packet is a repetition. Each packet must be noted or delivered, once and in the order of the queue. While reading
+ * is deferred, the news socket must have each packet that is no repetition. No part of Node is linked.
  *
  * An input: byte 0 chooses the family, byte 1 the length of the watched packet. Then operations of four bytes follow:
  * what happens, the place and the bits of a change, and the time that passes.
@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../addon/defer.h"
 #include "../addon/receive.h"
 #include "../addon/repetition.h"
 #include "../addon/socket.h"
@@ -38,34 +39,13 @@ static struct model models[VRIDS];
 static uint32_t known_drops;
 static double known_offset, empty_at;
 static bool news[256];
+static bool is_due; /* JavaScript is about to drain, which sets the timer again */
 
 static double time_of(const struct sent *packet) {
   const double offset = realtime - monotonic;
   const double at = packet->at - offset;
   if (packet->at == 0 || fabs(offset - known_offset) > 1 || at < empty_at || at > monotonic) return monotonic;
   return at;
-}
-
-static bool is_like(const struct sent *one, const struct sent *other) {
-  if (one->length != other->length || one->length > SIZE || one->ttl != other->ttl) return false;
-  if (one->from != other->from || one->to != other->to) return false;
-  for (size_t i = 0; i < one->length; i++) {
-    unsigned char compared = 0xff;
-    if (one->bytes[SIZE] == 4) {
-      if (i == 1 || i == 4 || i == 5 || i == 10 || i == 11) compared = 0;
-      if (i == 6) compared = 0xbf;
-    }
-    if (((one->bytes[i] ^ other->bytes[i]) & compared) != 0) return false;
-  }
-  return one->bytes[SIZE] != 4 || (one->bytes[0] == 0x45 && (one->bytes[6] & 0xbf) == 0 && one->bytes[7] == 0);
-}
-
-/* Returns the VRID of a packet, or -1. */
-static int vrid_of(const struct sent *packet) {
-  const size_t length = packet->length < SIZE ? packet->length : SIZE;
-  if (length == 0) return -1;
-  const size_t at = (packet->bytes[SIZE] == 4 ? (packet->bytes[0] & 15u) * 4u : 0) + 1;
-  return at < length ? packet->bytes[at] : -1;
 }
 
 /* Returns whether the packet is a repetition, and notes it. */
@@ -112,7 +92,7 @@ static bool check_records(unsigned from, bool emptied) {
     require(!models[i].watched || own->deadline[i] == models[i].heard_at + watch->delay);
     if (own->deadline[i] < nearest) nearest = own->deadline[i];
   }
-  require(own->timer_at <= nearest); /* a timer that is too late is a takeover that is too late */
+  require(is_due || own->timer_at <= nearest); /* a timer that is too late is a takeover that is too late */
   return has_other;
 }
 
@@ -121,15 +101,40 @@ static void forget_batch(void) {
   memset(news, 0, sizeof news);
 }
 
+/* The addon reads on: JavaScript did not have to see the batch before. */
+static void end_batch(void) {
+  require(!check_records(0, waiting < BATCH));
+  forget_batch();
+}
+
+/* The event loop wakes for each packet that is no repetition. */
+static void check_deferral(void) {
+  require(polled != handle.deferred);
+  if (!handle.deferred) return;
+  require(waiting == 0 && handle.held == 0 && handle.held_error == 0);
+  for (unsigned i = 0; i < queued; i++) {
+    const int vrid = vrid_of(&queue[i]);
+    const bool is_watched = vrid >= 0 && (unsigned)vrid < VRIDS && models[vrid].watched;
+    require(news_queued > 0 || (is_watched && is_like(&queue[i], &models[vrid].last)));
+  }
+}
+
+/* A packet waits in the news socket. */
+static void hear(void) {
+  if (news_queued == 0) return;
+  require(!news_socket.is_news(&news_socket) && !handle.deferred && polled && news_queued == 0);
+}
+
 /* The event loop finds the socket readable. */
 static void look(void) {
+  if (!polled) return;
   const unsigned held = waiting;
   const int error = failure;
   const bool unread = held != 0 || handle.held_error != 0;
   const bool said = has_news(&handle);
   if (unread && waiting == held) return require(said);
-  const bool expected = check_records(0, waiting < BATCH && (error == 0 || error == EAGAIN));
-  if (error != 0) return require(said == (unread || error != EAGAIN));
+  const bool expected = check_records(0, waiting < BATCH && error == 0);
+  if (error != 0) return require(said);
   require(said == (expected || unread) && handle.held == (expected ? waiting : 0));
   if (!expected) forget_batch();
 }
@@ -141,9 +146,33 @@ static void receive(void) {
   const int error = failure;
   const int count = (int)(intptr_t)(void *)socket_receive(NULL, NULL) - 1000;
   if (fails) return require(count < 0);
-  if (held < BATCH) (void)check_records(held, waiting < BATCH && (error == 0 || error == EAGAIN));
+  if (held < BATCH && check_records(held, waiting < BATCH && error == 0)) require(!handle.deferred);
   require(count == (int)waiting || (held == 0 && count == -error));
   forget_batch();
+}
+
+/* JavaScript drains before it decides. */
+static void drain(void) {
+  is_due = false;
+  do receive();
+  while (queued != 0 || handle.held != 0 || handle.held_error != 0);
+  receive(); /* a full batch of packets that were read before may have ended the loop */
+}
+
+/* The timer fires, possibly for a deadline that has moved. */
+static void fire(void) {
+  const bool was_deferred = handle.deferred;
+  const int error = failure;
+  reported = false;
+  const bool due = is_due = is_deadline_due(&timer);
+  bool passed = false;
+  for (unsigned i = 0; i < VRIDS; i++) passed = passed || ((struct repeated *)handle.own)->deadline[i] <= monotonic;
+  require(due == passed);
+  if (!was_deferred) return due ? drain() : (void)0;
+  const bool has_news = check_records(0, waiting < BATCH && error == 0);
+  require(reported == (has_news || error != 0) && (!reported || !handle.deferred) && (!due || !handle.deferred));
+  if (!has_news) forget_batch();
+  if (due) drain();
 }
 
 /* ---- inputs ---- */
@@ -156,6 +185,7 @@ static void watch_again(unsigned vrid, const struct sent *packet) {
   struct sockaddr_in6 source6 = {.sin6_family = AF_INET6};
   source4.sin_addr.s_addr = packet->from;
   source6.sin6_addr.s6_addr[15] = packet->from;
+  change_watches(&handle);
   memset(watch, 0, sizeof *watch);
   memcpy(watch->bytes, packet->bytes, packet->length);
   watch->length = packet->length;
@@ -180,17 +210,8 @@ static void enqueue(const struct sent *base, const uint8_t *change) {
   struct sent *const packet = &queue[queued++];
   *packet = *base;
   packet->at = realtime;
-  const unsigned place = change[1];
-  if (change[2] == 0) return; /* unchanged */
-  if (place < packet->length) packet->bytes[place] ^= change[2];
-  if (place == 200) packet->ttl = change[2];
-  if (place == 201) packet->from = change[2];
-  if (place == 202) packet->to = change[2];
-  if (place == 203) packet->drops = change[2];
-  if (place == 204) packet->length = change[2] % (SIZE + 8);
-  if (place == 205) packet->at = 0;
-  if (place == 206) packet->at -= change[2];
-  if (place == 207) packet->at += change[2];
+  change_packet(packet, change);
+  filter_news(packet);
 }
 
 static void start(const uint8_t *data, struct sent *base) {
@@ -213,8 +234,9 @@ static void start(const uint8_t *data, struct sent *base) {
     base[vrid].ttl = 255;
     base[vrid].from = 7;
     base[vrid].to = 18;
+    write_header(&base[vrid]);
   }
-  handle = (struct handle){.fd = -1, .batch = BATCH, .size = SIZE, .used = BATCH, .is_news = has_news};
+  handle = (struct handle){.fd = 3, .batch = BATCH, .size = SIZE, .used = BATCH, .is_news = has_news};
   handle.meta = (napi_ref)(void *)meta;
   handle.data = (napi_ref)(void *)bytes;
   handle.messages = calloc(BATCH, sizeof *handle.messages);
@@ -229,9 +251,19 @@ static void start(const uint8_t *data, struct sent *base) {
   own->offset = known_offset;
   own->empty_at = 0;
   own->overflow = 0;
+  own->calm = 0;
+  own->is_empty = own->is_refused = false;
   memset(own->watch, 0, VRIDS * sizeof *own->watch);
   for (unsigned i = 0; i < NUMBERS; i++) own->deadline[i] = INFINITY;
   handle.own = own;
+  timer = (struct handle){.fd = 4, .is_timer = true, .partner = &handle};
+  handle.partner = &timer;
+  news_socket = (struct handle){.fd = 5};
+  news_queued = 0;
+  polled = true;
+  reported = false;
+  before_batch = end_batch;
+  use_news_socket(&handle, &news_socket);
 }
 
 static void finish(void) {
@@ -242,7 +274,7 @@ static void finish(void) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static const int errors[] = {EAGAIN, ENETDOWN, ENOBUFS, ENOMEM};
+  static const int errors[] = {0, ENETDOWN, ENOBUFS, ENOMEM};
   struct sent base[VRIDS];
   if (size < 2) return 0;
   if (meta == NULL) meta = malloc(BATCH * META_SIZE);
@@ -255,10 +287,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     realtime += step[3];
     if (step[0] % 8 < 3) enqueue(&base[step[0] / 8 % VRIDS], step);
     if (step[0] % 8 == 3) watch_again(step[0] / 8 % VRIDS, &base[step[0] / 8 % VRIDS]);
-    if (step[0] % 8 == 4) look();
+    if (step[0] % 8 == 4 && step[0] / 8 % 4 < 2) look();
+    if (step[0] % 8 == 4 && step[0] / 8 % 4 == 2) fire();
+    if (step[0] % 8 == 4 && step[0] / 8 % 4 == 3) hear();
     if (step[0] % 8 == 5) receive();
     if (step[0] % 8 == 6) realtime += step[1];
     if (step[0] % 8 == 7 && waiting == 0 && handle.held_error == 0) failure = errors[step[1] % 4];
+    check_deferral();
   }
   finish();
   return 0;

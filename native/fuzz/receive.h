@@ -32,8 +32,23 @@ extern struct sent queue[QUEUE], taken[BATCH];
 extern unsigned queued, waiting; /* in the queue; read and not delivered yet */
 extern double monotonic, realtime;
 extern int failure; /* errno of the next recvmmsg(); 0 = none */
-extern struct handle handle;
+extern void (*before_batch)(void); /* called before a batch overwrites the one before */
+extern unsigned news_queued; /* packets in the news socket */
+extern bool polled, reported; /* the event loop watches the socket; JavaScript will be called soon */
+extern struct handle handle, timer, news_socket;
 extern unsigned char *meta, *bytes;
+
+/* Returns whether one packet says the same as the other. */
+bool is_like(const struct sent *one, const struct sent *other);
+/* Returns the VRID of a packet, or -1. */
+int vrid_of(const struct sent *packet);
+/* Writes TTL, source and destination to the header of an IPv4 packet, from which the kernel takes them. */
+void write_header(struct sent *packet);
+/* Changes one octet or property of a packet, as the step of an input says. */
+void change_packet(struct sent *packet, const uint8_t *change);
+
+/* Puts the packet into the news socket if its filter accepts the packet. */
+void filter_news(const struct sent *packet);
 
 static inline void require(bool holds) {
   if (!holds) abort();

@@ -16,6 +16,10 @@ export type RepetitionMethods = {
   /** Writes the repetitions since the last call. Returns false without a watch. */
   readRepeated(number: number, out: Float64Array): boolean
   endRepeated(number: number): void
-  /** Lets this timer call its `onReadable` when a packet of a watch was not repeated in time. Call it once. */
-  dueRepeated(timer: { close(): void }): void
+  /**
+   * Lets this timer call its `onReadable` when a packet of a watch was not repeated in time. `news` is another socket
+   * for the same packets. With it, repetitions are read together, shortly before their deadline. The addon sets the
+   * filter of `news`. Call it once.
+   */
+  dueRepeated(timer: { close(): void }, news?: { close(): void }): void
 }

@@ -2,6 +2,7 @@
  * The adapters of src/linux inside a network namespace. linux-fixture.ts sends the orders line by line to standard input. The agent runs
  * the sources, not a build, and prints each event and packet as a line when it happens.
  */
+import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { AdvertisementSocket, AdvertisementSocketOptions, Failure, FrameSocket } from '../../src/daemon/ports.ts'
 import { openClock } from '../../src/linux/clock.ts'
@@ -86,6 +87,7 @@ const calls: AgentCalls = {
     at(adverts, socket).repetitions?.watch({ ...order, until: order.until ?? Infinity, bytes: bytes(order.bytes) }),
   readRepeated: (socket, vrid) => at(adverts, socket).repetitions?.read(vrid),
   wakeUps: () => wakeUps,
+  sleeps: () => Number(/^voluntary_ctxt_switches:\s+(\d+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]),
   endRepeated: (socket, vrid) => at(adverts, socket).repetitions?.end(vrid),
   join: (socket, group) => at(adverts, socket).join(group) ?? 'joined',
   closeAdvert: (socket) => at(adverts, socket).close(),

@@ -65,6 +65,8 @@ export type AgentCalls = {
   readRepeated(socket: number, vrid: number): Repetitions | undefined | null
   /** Number of times that packets have woken the agent. */
   wakeUps(): number
+  /** Returns how often the main thread has slept since its start. */
+  sleeps(): number
   endRepeated(socket: number, vrid: number): void
   join(socket: number, group: Address): Failure | 'joined'
   closeAdvert(socket: number): void

@@ -165,6 +165,35 @@ describeNetns('repeated packets', () => {
     expect(await wakeUps()).toBe(0)
   })
 
+  test.each(['ipv4', 'ipv6'] as const)(
+    '%s: after a calm time repetitions do not wake the process, and a packet that differs does, in its place',
+    async (family) => {
+      const { right } = ends
+      const { delivered, noted, send, wakeUps } = await watched(family)
+      const repeat = async (count: number) => {
+        for (let i = 0; i < count; i++) {
+          await send(SAME)
+          await sleep(5)
+        }
+      }
+      await repeat(20)
+      const before = await right.call('sleeps')
+      await repeat(60)
+      expect((await right.call('sleeps')) - before, 'sleeps of the process during 60 packets').toBeLessThan(30)
+      expect(await wakeUps()).toBe(0)
+      for (const bytes of [SAME, OTHER_PRIORITY, SAME]) await send(bytes)
+      await until('a wake-up', wakeUps, (count) => count > 0)
+      expect(await noted()).toMatchObject({ count: 81 })
+      const seen: string[] = []
+      await until(
+        'both packets',
+        async () => seen.push(...(await delivered())),
+        (count) => count >= 2,
+      )
+      expect(seen).toEqual([OTHER_PRIORITY, SAME])
+    },
+  )
+
   test("a blocked event loop loses no repetition, and their deadline is counted from the kernel's time", async () => {
     const { right } = ends
     const { delivered, noted, send } = await watched('ipv4', { delay: 20_000 })

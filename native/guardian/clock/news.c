@@ -20,6 +20,7 @@
 #define BATCH 32
 #define BATCHES_MAX 32 /* a flood must not keep the rounds waiting */
 #define STALE (1 * NS_PER_S) /* an order without rounds is forgotten if news comes later than that */
+#define RECENT (NS_PER_MS / 2) /* an empty socket is not read again within this time */
 
 struct room {
   unsigned char bytes[SENDER_MAX];
@@ -34,6 +35,11 @@ static struct room rooms[BATCH];
 static struct mmsghdr messages[BATCH];
 static struct iovec vectors[BATCH];
 static uint32_t dropped[2]; /* number of packets that the kernel has dropped, for each family */
+static uint64_t empty_at[2]; /* last time at which the socket of each family was empty */
+
+static unsigned index_of(uint8_t family) {
+  return family == 4 ? 0 : 1;
+}
 
 /* ---- what is news ---- */
 
@@ -73,7 +79,7 @@ static void note_sender(const struct sender *sender, uint64_t now) {
 
 /* Nothing is known about a dropped packet, so it is news for every slot of the family. */
 static void note_drops(uint8_t family, uint32_t drops, uint64_t now) {
-  uint32_t *const known = &dropped[family == 4 ? 0 : 1];
+  uint32_t *const known = &dropped[index_of(family)];
   if (drops == 0 || drops == *known) return;
   *known = drops;
   for (struct order *order = orders; order != NULL; order = order->next)
@@ -93,8 +99,18 @@ static int receive(int fd) {
   return recvmmsg(fd, messages, BATCH, MSG_DONTWAIT, NULL);
 }
 
+void note_no_news(uint64_t at) {
+  empty_at[0] = empty_at[1] = at;
+}
+
+void read_fresh_news(uint8_t family, uint64_t now) {
+  const uint64_t empty = empty_at[index_of(family)];
+  if (now < empty || now - empty >= RECENT) read_news(family);
+}
+
 void read_news(uint8_t family) {
   const int fd = raw_socket_of(family);
+  const uint64_t before = now_ns();
   int count = BATCH;
   for (int i = 0; i < BATCHES_MAX && count == BATCH && fd >= 0; i++) {
     count = receive(fd);
@@ -105,4 +121,5 @@ void read_news(uint8_t family) {
       if (read_packet(rooms[each].bytes, messages[each].msg_len, &rooms[each].name, &sender)) note_sender(&sender, now);
     }
   }
+  if (count < BATCH) empty_at[index_of(family)] = before;
 }

@@ -12,4 +12,9 @@
 /* Reads what waits in the raw socket of that family, at most a bounded number of packets. */
 void read_news(uint8_t family);
 
+/* Records that both sockets were empty at this time or later. */
+void note_no_news(uint64_t at);
+/* The same as read_news(), unless the socket was empty a moment before `now`. */
+void read_fresh_news(uint8_t family, uint64_t now);
+
 #endif

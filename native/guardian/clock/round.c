@@ -123,8 +123,8 @@ static void leave(struct order *order) {
  * thread that stood still send frames that the engine has withdrawn (docs/adr/0085). The caller handles a suspension and
  * the end of the lease for all slots together.
  */
-void run_round(struct order *order) {
-  read_news(order->family);
+void run_round(struct order *order, uint64_t begun) {
+  read_fresh_news(order->family, begun);
   if (!claim_slot(order)) return leave(order);
   const uint64_t now = now_ns();
   const uint64_t sent_at = last_sent_at(order);

@@ -10,8 +10,8 @@
 
 #include "order.h"
 
-/* Runs the round that is due, and plans the next one unless the slot was withdrawn or stopped. */
-void run_round(struct order *order);
+/* Runs the round that is due at `begun`, and plans the next one unless the slot was withdrawn or stopped. */
+void run_round(struct order *order, uint64_t begun);
 
 /* Ends the rounds of this order, and moves the deadline of its unit to `at` unless it is earlier. */
 void stop_rounds(struct order *order, uint64_t at);

@@ -112,7 +112,7 @@ static void run_due_rounds(void) {
     if (is_lease_over(order, now)) end_leases(now);
     if (order->place == 0) continue;
     if (order->wake_at > now) return;
-    run_round(order);
+    run_round(order, now);
   }
 }
 
@@ -127,7 +127,10 @@ static void wait_for_event(void) {
   const uint64_t at = next != NULL && next->wake_at < lease ? next->wake_at : lease;
   const uint64_t wait = at > now ? at - now : 0;
   const struct timespec limit = {.tv_sec = (time_t)(wait / NS_PER_S), .tv_nsec = (long)(wait % NS_PER_S)};
-  if (ppoll(watched, WATCHED, at == UINT64_MAX ? NULL : &limit, NULL) <= 0) return;
+  const int ready = ppoll(watched, WATCHED, at == UINT64_MAX ? NULL : &limit, NULL);
+  /* At the end of the wait, ppoll() has looked at each socket once more. So the round that is due needs no look. */
+  if (ready == 0) return note_no_news(at);
+  if (ready < 0) return;
   if (watched[ORDERS].revents != 0) clear_wake_up(clock_wake_fd);
   if (watched[NEWS4].revents != 0) read_news(4);
   if (watched[NEWS6].revents != 0) read_news(6);

@@ -93,6 +93,25 @@ export function openReceiver(
 }
 
 /**
+ * Opens a second receiving socket, of which only the event counts that a packet arrives. It receives every multicast
+ * group, because a needless event is harmless. No packet passes its filter until the addon has replaced the filter.
+ */
+export function openNewsSocket(
+  native: Pick<NativeAddon, 'NativeSocket'>,
+  { family, interfaceName }: Pick<AdvertisementSocketOptions, 'family' | 'interfaceName'>,
+): NativeSocket {
+  const socket = new native.NativeSocket(family === 'ipv4' ? AF.inet : AF.inet6, SOCK_RAW, IPPROTO_VRRP, 1, 1)
+  try {
+    socket.attachFilter(DROP_ALL)
+    bindToDevice(socket, interfaceName)
+    return socket
+  } catch (error) {
+    socket.close()
+    throw error
+  }
+}
+
+/**
  * Opens a separate socket for sending. If the receiving socket were bound to the source, the kernel would compare the
  * source with the destination of received packets and drop multicast. IPV6_CHECKSUM stays off, because the message
  * contains the checksum (RFC 9568 §5.2.8).

@@ -30,6 +30,8 @@ const MOST_REPEATED_BOUNDS = 32
 export type RepetitionContext = {
   readonly native: Pick<NativeAddon, 'NativeTimer'>
   readonly receiver: NativeSocket
+  /** Opens the second socket for the same packets. Throws. */
+  readonly openNews: () => NativeSocket
   readonly interfaceIndex: number
   /** List of all descriptors that the process reads. */
   readonly read: ReadSockets
@@ -42,6 +44,7 @@ export class RepetitionWatch implements RepetitionPort {
   readonly #bounds = new Map<number, number>()
   /** Timer of the watches; `undefined` before the first watch. */
   #timer: NativeTimer | undefined
+  #news: NativeSocket | undefined
   #isOff = false
 
   constructor(context: RepetitionContext) {
@@ -87,6 +90,7 @@ export class RepetitionWatch implements RepetitionPort {
     if (this.#timer === undefined) return
     this.#context.read.remove(this.#timer)
     this.#timer.close()
+    this.#news?.close()
   }
 
   /** Opens the timer. Without a free descriptor there are no watches, and each packet is delivered. */
@@ -96,13 +100,26 @@ export class RepetitionWatch implements RepetitionPort {
     try {
       const timer = new native.NativeTimer()
       timer.start(onOverdue, onOverdue)
-      receiver.dueRepeated(timer)
+      this.#news = this.#openNews()
+      receiver.dueRepeated(timer, this.#news)
       read.add(timer)
       this.#timer = timer
     } catch {
       this.#isOff = true
     }
     return this.#timer !== undefined
+  }
+
+  /** Without the second socket, each repetition wakes the addon. */
+  #openNews(): NativeSocket | undefined {
+    const ignore = () => {}
+    try {
+      const news = this.#context.openNews()
+      news.start(ignore, ignore)
+      return news
+    } catch {
+      return undefined
+    }
   }
 }
 

@@ -17,7 +17,7 @@ import type { KernelClock } from '../clock.ts'
 import { failureFrom, failureOf } from '../failure.ts'
 import type { NativeAddon, NativeSocket } from '../native.ts'
 import { readMeta } from './meta-record.ts'
-import { BATCH, joinLate, openReceiver, openSender, type Progress, SIZE } from './raw-socket.ts'
+import { BATCH, joinLate, openNewsSocket, openReceiver, openSender, type Progress, SIZE } from './raw-socket.ts'
 import { ReadSockets } from './read-sockets.ts'
 import { clockOffset, type DrainMark, receiveTime } from './receive-time.ts'
 import { RepetitionWatch } from './repetitions.ts'
@@ -154,7 +154,8 @@ class KernelAdvertisementSocket implements AdvertisementSocket {
     const opened = clock.pair()
     this.#mark = { offset: clockOffset(opened), emptyAt: opened.monotonic }
     const { interfaceIndex, native, onOverdue, read } = options
-    this.repetitions = onOverdue && new RepetitionWatch({ native, receiver, interfaceIndex, read, onOverdue })
+    const openNews = () => openNewsSocket(native, options)
+    this.repetitions = onOverdue && new RepetitionWatch({ native, receiver, openNews, interfaceIndex, read, onOverdue })
     receiver.start(options.onReadable, (errno) => this.#failed(errno, 'poll'))
     read.add(receiver)
   }
