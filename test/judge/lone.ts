@@ -28,6 +28,8 @@ export type Setting = {
   readonly next: { readonly skew: number; readonly down: number }
   /** There is no other node. */
   readonly alone: boolean
+  /** The guardian's clock advertises for an engine that stands still, until the lease ends (docs/adr/0089). */
+  readonly leased: boolean
   readonly handover: number
 }
 
@@ -58,14 +60,32 @@ const EXPIRY = 400
 const PATIENCE = patienceOf(2_000)
 /** Leaving: off 20 ms after the successor's first advertisement at the latest (docs/adr/0045). */
 const LEAVE = 20
+/** Shortest and longest time in ms until the lease of an engine that stands still is over (docs/adr/0086). */
+const LEASE = { least: 600, most: 1_200 } as const
 /** Returning: the addresses are asked for so long (docs/failures.md). */
 const QUESTION = 20
 
 const positive = (ms: number): number => Math.max(0, ms)
+
+/**
+ * Returns the earliest and the latest time in ms after which a node whose engine stands still has lost its addresses.
+ * Three intervals after the last advertisement follow the lease. A stopped guardian has no clock.
+ */
+function absenceOf(
+  { guardian }: NodeFault,
+  { interval, leased }: Setting,
+): { readonly from: number; readonly by: number } {
+  const hasClock = leased && guardian !== 'stops'
+  return { from: 2 * interval + (hasClock ? LEASE.least : 0), by: 3 * interval + (hasClock ? LEASE.most : 0) }
+}
+
 const QUIET: Outcome = { overlap: 0, absence: 0, gone: undefined, stays: true, holder: 'itself', settled: 0 }
 
 /** No node follows, and it has its addresses back when it has asked for them. */
-function aloneOutcome({ engine, guardian, ms }: NodeFault, { handover, interval, own }: Setting): Outcome {
+function aloneOutcome(fault: NodeFault, setting: Setting): Outcome {
+  const { engine, guardian, ms } = fault
+  const { handover, interval, own } = setting
+  const { by, from } = absenceOf(fault, setting)
   const lifetime = lifetimeOf(own.down)
   const lost = (gone: number): Outcome => {
     const absence = Number.POSITIVE_INFINITY
@@ -77,10 +97,10 @@ function aloneOutcome({ engine, guardian, ms }: NodeFault, { handover, interval,
     return lost((guardian === 'dies' ? 0 : PATIENCE) + BEAT + 2 * interval + handover)
   }
   if (engine === 'dies') return lost(guardian === 'dies' ? lifetime + EXPIRY : RELEASED)
-  if (ms < 2 * interval) return QUIET
-  const surely = ms >= 3 * interval
-  const kept = guardian === 'stops' ? (2 / 3) * lifetime : 2 * interval
-  const gone = guardian === 'stops' ? Math.min(ms + RELEASED, lifetime + EXPIRY) : 3 * interval + RELEASED
+  if (ms < from) return QUIET
+  const surely = ms >= by
+  const kept = guardian === 'stops' ? (2 / 3) * lifetime : from
+  const gone = guardian === 'stops' ? Math.min(ms + RELEASED, lifetime + EXPIRY) : by + RELEASED
   const settled = QUESTION + handover
   const absence = positive(ms - kept) + settled
   return { overlap: 0, absence, gone: surely ? gone : undefined, stays: false, holder: 'itself', settled }
@@ -90,7 +110,7 @@ export function outcomeOf(fault: NodeFault, setting: Setting): Outcome {
   if (setting.alone) return aloneOutcome(fault, setting)
   const { engine, guardian, ms } = fault
   const { handover, interval, next, own } = setting
-  const deadline = 3 * interval
+  const { by: deadline, from } = absenceOf(fault, setting)
   const earliest = next.down - interval
   const lifetime = lifetimeOf(own.down)
   const expired = lifetime + EXPIRY
@@ -113,8 +133,8 @@ export function outcomeOf(fault: NodeFault, setting: Setting): Outcome {
     const gone = ms > 0 ? Math.max(deadline, ms) + RELEASED : RELEASED
     return moved(overlap, released, gone, ms + released + RELEASED)
   }
-  // No node can miss it if it sleeps for less than two intervals. Below three it depends on the moment.
-  if (ms < 2 * interval) return QUIET
+  // No node can miss it if it sleeps for less than two intervals, with the lease. Below three it depends on the moment.
+  if (ms < from) return QUIET
   const surely = ms >= deadline
   const absence = (surely ? next.skew : Math.max(next.skew, QUESTION)) + handover
   const both = guardian === 'stops'

@@ -26,6 +26,8 @@ export type Observed = Inflicted & {
   readonly column: Column
   /** Whether r1 is the only node. */
   readonly alone: boolean
+  /** Whether the guardian's clock advertises for r1. */
+  readonly leased: boolean
   /** CPU time that the machine lost during the row. */
   readonly loss: Loss
   readonly record: History
@@ -62,10 +64,15 @@ const CROSSING = 3
 const ms = (value: number): string => `${value.toFixed(1)} ms`
 export const holderOf = ({ holder }: Outcome): string => ({ itself: 'r1', successor: 'r2', nobody: '' })[holder]
 
-export function boundsOf(fault: NodeFault, { at, end }: Inflicted, { interval }: Column, alone: boolean): Outcome {
+export function boundsOf(
+  fault: NodeFault,
+  { at, end }: Inflicted,
+  { interval }: Column,
+  { alone, leased }: Pick<Observed, 'alone' | 'leased'>,
+): Outcome {
   const next = { skew: skewTimeMs(NEXT, interval), down: activeDownIntervalMs(NEXT, interval) }
   const own = { down: activeDownIntervalMs(OWN, interval) }
-  return outcomeOf({ ...fault, ms: end - at }, { interval, own, next, alone, handover: HANDOVER })
+  return outcomeOf({ ...fault, ms: end - at }, { interval, own, next, alone, leased, handover: HANDOVER })
 }
 
 const rulesOf = ({ absence, overlap, holder }: Outcome): Rules<NodeFault> => ({
@@ -80,8 +87,8 @@ const rulesOf = ({ absence, overlap, holder }: Outcome): Rules<NodeFault> => ({
 })
 
 export function judge(observed: Observed): Cell {
-  const { alone, at, column, end, fault, loss, record, until } = observed
-  const bounds = boundsOf(fault, observed, column, alone)
+  const { at, column, end, fault, loss, record, until } = observed
+  const bounds = boundsOf(fault, observed, column, observed)
   const evidence = { histories: [record], happened: [{ fault, at, end }], window: { from: at, to: until } }
   const assessment = judgeBy(rulesOf(bounds), evidence)
   const told = assessment.violations.map((one) => describe(one, at, ({ name }) => name))

@@ -4,6 +4,7 @@
  * bounds.
  */
 
+import { LEASED } from '../../src/lab/daemons/holdfast-process.ts'
 import type { LoggedLine } from '../../src/lab/logged-process.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { excuses, judge as judgeTime, type Loss, watchMachine } from '../judge/time.ts'
@@ -18,6 +19,7 @@ const REST = 400
 type Done = Inflicted & {
   readonly row: Row
   readonly alone: boolean
+  readonly leased: boolean
   readonly until: number
   readonly loss: Loss
   readonly kernels: readonly (readonly string[])[]
@@ -76,11 +78,11 @@ async function runRow(lan: CrashLan, row: Row): Promise<Done> {
   await lan.settled()
   await sleep(Math.random() * Math.max(...lan.columns.map(({ interval }) => interval)))
   const victim = lan.node(1)
-  const alone = lan.nodes.length === 1
+  const setting = { alone: lan.nodes.length === 1, leased: LEASED }
   const lost = watchMachine()
   const { at, end } = await row.inflict(victim)
   const complaints: string[] = []
-  const wanted = lan.columns.map((column) => holderOf(boundsOf(row.fault, { at, end }, column, alone)))
+  const wanted = lan.columns.map((column) => holderOf(boundsOf(row.fault, { at, end }, column, setting)))
   const atRest = () =>
     lan.look().every(({ holders }, i) => {
       const last = holders.at(-1)
@@ -109,5 +111,5 @@ async function runRow(lan: CrashLan, row: Row): Promise<Done> {
   const loss = lost()
   const { lines } = victim.process
   const kernels = lan.columns.map(({ vip }) => lan.holders(vip))
-  return { row, at, end, until, alone, loss, kernels, complaints, lines }
+  return { row, at, end, until, ...setting, loss, kernels, complaints, lines }
 }

@@ -4,7 +4,8 @@
  */
 import { expect, type TestContext } from 'vitest'
 import { run } from '../../src/lab/command.ts'
-import { Holdfast, LEASED } from '../../src/lab/daemons/holdfast.ts'
+import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
+import { LEASED } from '../../src/lab/daemons/holdfast-process.ts'
 import { createLab, type Host, LAB_VIP } from '../../src/lab/lab.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
 import { Capture, type Frame } from '../../src/lab/watch/capture.ts'

@@ -13,7 +13,7 @@
 /* Runs the round that is due at `begun`, and plans the next one unless the slot was withdrawn or stopped. */
 void run_round(struct order *order, uint64_t begun);
 
-/* Ends the rounds of this order, and moves the deadline of its unit to `at` unless it is earlier. */
+/* Ends the rounds of this order, and moves the deadline of its unit to `at` unless it is earlier; UINT64_MAX = it stays. */
 void stop_rounds(struct order *order, uint64_t at);
 
 #endif

@@ -79,9 +79,11 @@ static void stop_all(void) {
   forget_suspension();
 }
 
+/* An engine whose lease is over may have stood still. So its cleanup plan keeps the deadline of three intervals. */
 static void end_leases(uint64_t now) {
+  const uint64_t at = are_orphans() ? now : UINT64_MAX;
   for (struct order *order = orders; order != NULL; order = order->next)
-    if (order->place != 0 && is_lease_over(order, now)) stop_rounds(order, now);
+    if (order->place != 0 && is_lease_over(order, now)) stop_rounds(order, at);
 }
 
 /*

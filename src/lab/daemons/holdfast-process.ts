@@ -36,10 +36,18 @@ export type LogRecord = Readonly<Record<string, unknown>> & {
 }
 
 /**
+ * Value of `lease` for every daemon of a test run; `on` uses the guardian's clock: HOLDFAST_TEST_LEASE=on npx vitest
+ * run test/netns
+ */
+const LEASE = process.env.HOLDFAST_TEST_LEASE === undefined ? {} : { lease: process.env.HOLDFAST_TEST_LEASE }
+/** True if the guardian's clock repeats the advertisements of this test run's daemons. */
+export const LEASED = process.env.HOLDFAST_TEST_LEASE === 'on'
+
+/**
  * Returns the keys that every configuration in a lab has: no listener for the API, and the folder for the daemon's
  * files.
  */
-export const minimal = (runDirectory: string) => ({ version: 1, runDirectory, api: { listen: false } })
+export const minimal = (runDirectory: string) => ({ version: 1, runDirectory, api: { listen: false }, ...LEASE })
 
 const textOf = (configuration: object | string): string =>
   typeof configuration === 'string' ? configuration : JSON.stringify(configuration, null, 2)

@@ -16,14 +16,6 @@ import { HoldfastProcess, minimal } from './holdfast-process.ts'
 const IO = process.env.HOLDFAST_TEST_IO === undefined ? {} : { io: process.env.HOLDFAST_TEST_IO }
 
 /**
- * Value of `lease` for every daemon of a test run; `on` uses the guardian's clock: HOLDFAST_TEST_LEASE=on npx vitest
- * run test/netns
- */
-const LEASE = process.env.HOLDFAST_TEST_LEASE === undefined ? {} : { lease: process.env.HOLDFAST_TEST_LEASE }
-/** True if the guardian's clock repeats the advertisements of this test run's daemons. */
-export const LEASED = process.env.HOLDFAST_TEST_LEASE === 'on'
-
-/**
  * Folder in which every daemon of a test run records its inputs; `undefined`: no daemon records. Use
  * HOLDFAST_TEST_RECORD=FOLDER npx vitest run test/netns, and then holdfast explain --verify --recording for each file
  * in that folder.
@@ -54,7 +46,7 @@ export function holdfastConfig(plan: RouterPlan, runDirectory: string, extra: Ex
     ...(plan.password === undefined ? {} : { authentication: { type: 'simple', password: plan.password } }),
   }
   const virtualRouters = [{ ...router, advertisementInterval: `${intervalMs}ms`, ...extra }]
-  return JSON.stringify({ ...minimal(runDirectory), virtualRouters, ...IO, ...LEASE, ...top }, null, 2)
+  return JSON.stringify({ ...minimal(runDirectory), virtualRouters, ...IO, ...top }, null, 2)
 }
 
 export class Holdfast extends HoldfastProcess implements Daemon {

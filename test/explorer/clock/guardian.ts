@@ -123,8 +123,7 @@ const isOver = (state: State, rules: Rules): boolean =>
   (state.engine === 'dead' && !isWaiting(state)) ||
   mustEnd(state, rules) ||
   state.sent >= TICKS.deadline ||
-  hasSlept(state, rules) ||
-  (state.clock !== undefined && isLeaseOver(state, rules))
+  hasSlept(state, rules)
 
 function awaitClock(state: State, rules: Rules): Step[] {
   const stopped = { ...state, executorAt: 'remove' as const }

@@ -20,8 +20,8 @@ export function problemOf(before: State, { text, next }: Step): string | undefin
     return `the LAN has heard priority ${next.lastWord} last, the engine means ${next.says}`
   const longestSilence = next.forged ? TICKS.interval + 1 : TICKS.interval
   if (undisturbed && !ordered && next.sent > longestSilence) return `no frame for ${next.sent} ticks`
-  if (next.away > TICKS.lease + 1 && next.address && next.plan === 'armed' && !next.seen.guardian)
-    return 'an absent engine has an address after its lease'
+  if (next.away > TICKS.lease + TICKS.deadline + 1 && next.address && next.plan === 'armed' && !next.seen.guardian)
+    return 'an absent engine has an address after its lease and its deadline'
   if (next.waited > TICKS.adoption && next.address && !next.seen.guardian)
     return 'an address waits for an engine after its time'
   if (undisturbed && !ordered && next.engine !== 'Active') return 'a healthy node has lost its address'

@@ -42,7 +42,7 @@ export const LONGEST = {
     sent: 8,
     proof: 7,
     asked: 7,
-    away: 18,
+    away: 22,
     peer: 7,
     returning: 2,
     word: 4,

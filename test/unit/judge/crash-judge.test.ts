@@ -13,7 +13,7 @@ const release = (node: string, at: number) => ({ at, node, vrid: 52, priority: 0
 
 const killed: Observed = {
   fault: { name: 'SIGKILL of the engine', engine: 'dies', guardian: 'lives', ms: 0 },
-  ...{ column, alone: false, at: 1_050, end: 1_050, until: 3_000, kernels: ['r2'], news: [], lines: [] },
+  ...{ column, alone: false, leased: false, at: 1_050, end: 1_050, until: 3_000, kernels: ['r2'], news: [], lines: [] },
   loss: { wall: 2_000, stolen: 0, waited: 0 },
   record: seen(history(['r1', 1_060], ['', 1_110], ['r2', 3_000])),
   spoken: [...said('r1', 0, 1_000), release('r1', 1_055), ...said('r2', 1_100, 2_900)],
