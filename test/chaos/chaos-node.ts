@@ -5,6 +5,7 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { minimal } from '../../src/lab/daemons/holdfast-process.ts'
 import { packageRoot } from '../../src/lab/installation.ts'
 import { type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
@@ -16,7 +17,7 @@ export const VIPS = [LAB_VIP, VIP6]
 export const DAEMONS = ['holdfast', 'keepalived'] as const
 export type ChaosDaemon = (typeof DAEMONS)[number]
 /** A safety net that is taken away, for the tests of the suite itself. */
-export const NETS = ['guardian', 'lifetime', 'drain'] as const
+export const NETS = ['guardian', 'lifetime', 'drain', 'watch'] as const
 export type Net = (typeof NETS)[number]
 
 export type NodeOptions = {
@@ -48,7 +49,8 @@ function holdfastConfig(priority: number, directory: string, options: NodeOption
     { name: 'v4', addresses: [`${LAB_VIP}/24`], ...common, ...more },
     { name: 'v6', addresses: [`${VIP6}/64`], ...common, ...more },
   ]
-  return JSON.stringify({ version: 1, runDirectory: directory, api: { listen: false }, virtualRouters }, null, 2)
+  const lease = without === 'watch' ? { lease: 'on' } : {}
+  return JSON.stringify({ ...minimal(directory), ...lease, virtualRouters }, null, 2)
 }
 
 function keepalivedConfig(name: string, priority: number, { interval, realtime }: NodeOptions): string {
@@ -146,6 +148,7 @@ export class ChaosNode {
       NODE_OPTIONS: `--import=${preload}`,
       CHAOS_CLOCK: this.#clockFile,
       ...(this.#options.without === 'drain' ? { CHAOS_DRAIN: 'off' } : {}),
+      ...(this.#options.without === 'watch' ? { CHAOS_WATCH: 'off' } : {}),
     }
   }
 

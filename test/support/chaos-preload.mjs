@@ -6,6 +6,7 @@
  * With CHAOS_DRAIN=off, the engine finds nothing in the queues of advertisements when a timer expires. It reads the
  * queues only when the event loop reports the socket. The engine's alarm is then a timer of Node, which fires before
  * Node reads any socket. Otherwise the kernel could report the socket before the alarm's descriptor.
+ * With CHAOS_WATCH=off, no timer tells a Backup that the repetitions of its Active have ended (docs/adr/0087).
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -20,6 +21,7 @@ const META_REALTIME = 16
 const root = join(import.meta.dirname, '..', '..')
 const require = createRequire(join(root, 'package.json'))
 const drains = process.env.CHAOS_DRAIN !== 'off'
+const watches = process.env.CHAOS_WATCH !== 'off'
 const clockFile = process.env.CHAOS_CLOCK
 
 function patch() {
@@ -47,6 +49,9 @@ function patch() {
           this.#reading = false
         }
       }, onError)
+    }
+    dueRepeated(timer) {
+      if (watches) super.dueRepeated(timer)
     }
     receive() {
       if (!drains && this.#advertisements && !this.#reading) return 0
