@@ -5,6 +5,7 @@
  */
 import { hostname } from 'node:os'
 import { formatProblem } from '../config/problem.ts'
+import { leaseOf, leaseText } from '../daemon/guard/lease.ts'
 import type { Recorder } from '../daemon/telemetry/recorder.ts'
 import { inheritClock } from '../linux/guardian/clock.ts'
 import { type Guardian, openGuardian } from '../linux/guardian/guardian.ts'
@@ -137,6 +138,8 @@ function logStart(
   memory?.report(recorder)
   if (raw !== undefined) for (const limit of LIMITS) recorder.log(LOG.ioLimit, `io: raw-socket: ${limit}`, { limit })
   for (const warning of beside.warnings) recorder.log(LOG.vrrpBeside, warning, { processes: beside.processes })
+  const lease = leaseText(leaseOf(config, guardian))
+  if (lease !== undefined) recorder.log(LOG.leaseNotInForce, lease)
   if (!guardian.armed)
     recorder.log(LOG.noGuardian, 'No guardian: if this process dies, its addresses stay (start it with bin/holdfast)')
   else if (!guardian.guarded)

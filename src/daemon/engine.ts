@@ -197,7 +197,7 @@ export class Engine {
     this.watches = new WatchDuty({ routers, isOn })
     const { lateness } = turns
     const parts = { clocks: this.clocks, watches: this.watches, registry, segments, board, notices }
-    this.status = new EngineStatus({ ...parts, ports, lateness, takeovers, turnCounts: () => turns.counts })
+    this.status = new EngineStatus({ ...parts, ports, config, lateness, takeovers, turnCounts: () => turns.counts })
   }
 }
 

@@ -23,6 +23,7 @@ export const CHECKS = [
   'processor',
   'capabilities',
   'seccomp',
+  'lease',
   'kernel',
   'time-namespace',
   'receive-buffer',

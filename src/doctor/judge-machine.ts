@@ -16,6 +16,7 @@ export function machineFindings({ machine, routers }: Measured): readonly Findin
   return [
     capabilities(machine),
     ...seccomp(machine),
+    ...lease(machine),
     kernel(machine),
     ...processor(machine),
     receiveBuffer(machine),
@@ -52,6 +53,11 @@ function seccomp({ guardianConfined }: MachineState): readonly Finding[] {
     return [{ check: 'seccomp', level: 'ok', found: 'the guardian of the running daemon has a filter of its own' }]
   const found = 'the guardian of the running daemon has no filter of its own, and may use every system call'
   return [{ check: 'seccomp', level: 'note', found, advice: 'Look for the event notConfined in its log' }]
+}
+
+function lease({ lease: found }: MachineState): readonly Finding[] {
+  if (found === undefined) return []
+  return [{ check: 'lease', level: 'note', found, advice: 'Nothing is wrong; with lease: off there is no such note' }]
 }
 
 function kernel({ clockSource, kernel: release, missingFeatures, processors }: MachineState): Finding {

@@ -87,6 +87,11 @@ export type MachineState = {
   readonly missingFeatures: readonly string[]
   /** True if the guardian of the running daemon has a seccomp filter of its own; `undefined` if that is not known. */
   readonly guardianConfined: boolean | undefined
+  /**
+   * Sentence of the running daemon about advertisements that the engine sends although `lease: on` is configured;
+   * `undefined` if there are none, or if no daemon answers.
+   */
+  readonly lease: string | undefined
   readonly ipForward: boolean | undefined
   readonly processes: readonly NeighbourProcess[]
   /** Number of VRRP sockets whose process cannot be seen. */

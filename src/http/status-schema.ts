@@ -224,6 +224,20 @@ export const statusSchema = z.object({
     .describe(
       'guarded: the guardian checks deadlines and renews lifetimes; armed: it only acts after a crash; none: no guardian',
     ),
+  lease: z
+    .object({
+      configured: z.enum(['on', 'off']),
+      inForce: z.boolean().describe('The guardian repeats the advertisements of Actives at rest'),
+      reason: z
+        .enum(['raw-socket', 'noGuardian', 'noSharedMemory', 'noClock'])
+        .nullable()
+        .describe('Reason for which lease: on has no effect'),
+      owners: z
+        .array(z.string())
+        .describe('Address owners, for which the engine advertises although lease: on is in force'),
+    })
+    .optional()
+    .describe('Whether the guardian repeats advertisements; a daemon of an earlier version does not send it'),
   engineRestarts: z
     .int()
     .describe('Restarts of the engine after a crash since the guardian started (onCrash: restart)'),

@@ -118,6 +118,7 @@ export const NODE_EVENTS = logEvents<LogField>()({
     means: 'An earlier run was stopped over keepalived’s socket: no virtual router runs until a reload',
     act: 'reload: `holdfast reload`, or `reload` over the socket',
   },
+  leaseNotInForce: { level: 'info', fields: [], means: 'The engine advertises although `lease: on` is configured' },
   ioLimit: {
     level: 'warn',
     fields: ['limit'],

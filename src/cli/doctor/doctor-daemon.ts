@@ -4,11 +4,21 @@
  */
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import type { LeaseSnapshot } from '../../daemon/guard/lease.ts'
+import { ask } from '../../files/control-client.ts'
 import type { Credentials } from '../../linux/native.ts'
 import { socketPeer } from '../../linux/process/socket-peer.ts'
 
-/** `status` is the text of /proc/PID/status. */
-export type RunningDaemon = { readonly pid: number; readonly status: string }
+/** Milliseconds in which the daemon answers. */
+const ANSWER_TIME = 2_000
+
+export type RunningDaemon = {
+  readonly pid: number
+  /** Text of /proc/PID/status. */
+  readonly status: string
+  /** Whether the guardian repeats advertisements; `undefined` if the daemon did not answer, or is an earlier version. */
+  readonly lease: LeaseSnapshot | undefined
+}
 
 /**
  * Returns the running daemon. `undefined` if no process listens on the control socket, or if that process cannot be
@@ -18,7 +28,17 @@ export async function runningDaemon(native: Credentials, socketPath: string): Pr
   const pid = await listenerOf(native, socketPath)
   if (pid === undefined || pid <= 0) return undefined
   try {
-    return { pid, status: readFileSync(`/proc/${pid}/status`, 'utf8') }
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    return { pid, status, lease: await leaseAt(socketPath) }
+  } catch {
+    return undefined
+  }
+}
+
+async function leaseAt(socketPath: string): Promise<LeaseSnapshot | undefined> {
+  try {
+    const { body, status } = await ask(socketPath, { path: '/v1/status', within: ANSWER_TIME })
+    return status === 200 ? JSON.parse(body).lease : undefined
   } catch {
     return undefined
   }

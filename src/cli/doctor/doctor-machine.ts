@@ -8,6 +8,7 @@ import { cpus, release } from 'node:os'
 import { basename } from 'node:path'
 import { missingCapabilities } from '../../app/machine/capability.ts'
 import { defined } from '../../base/defined.ts'
+import { leaseText } from '../../daemon/guard/lease.ts'
 import { networkdState, networkManagerState } from '../../doctor/manager-state.ts'
 import type { LanManager, LanSettings, MachineState, NeighbourProcess } from '../../doctor/measurement.ts'
 import type { NativeAddon } from '../../linux/native.ts'
@@ -112,6 +113,7 @@ export function machineState(native: NativeAddon, daemon: RunningDaemon | undefi
     timeNamespaceChanges: namespaces[0] !== undefined && namespaces[0] !== namespaces[1],
     missingFeatures: missingFeatures(native),
     guardianConfined: daemon && guardianConfined(daemon),
+    lease: daemon?.lease && leaseText(daemon.lease),
     ipForward: forward === undefined ? undefined : forward !== 0,
     processes,
     unseenVrrpSockets: unseen,

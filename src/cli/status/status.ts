@@ -6,6 +6,7 @@
 import { EXIT } from '../../app/exit-code.ts'
 import { formatProblem } from '../../config/problem.ts'
 import { unknownRouter } from '../../config/text/spelling.ts'
+import { leaseText } from '../../daemon/guard/lease.ts'
 import type { ConfigSnapshot, ImportedSnapshot, ManagedSnapshot, Snapshot } from '../../daemon/telemetry/snapshot.ts'
 import { ask } from '../../files/control-client.ts'
 import { newNames } from '../../http/former-names.ts'
@@ -96,7 +97,7 @@ export function formatStatus(snapshot: Snapshot, surroundings: Surroundings = AL
     around.push(
       `CONTROL SOCKET: a client that was neither root nor the daemon's user was refused ${times(controlRefused)}`,
     )
-  around.push(...formatJournal(snapshot.journal))
+  around.push(...formatLease(snapshot.lease), ...formatJournal(snapshot.journal))
   const checks = [
     ...formatHealthchecks(snapshot, now),
     ...formatNotifications(snapshot.notifications, now),
@@ -108,6 +109,12 @@ export function formatStatus(snapshot: Snapshot, surroundings: Surroundings = AL
 }
 
 const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
+
+/** Returns a line if `lease: on` has less than its whole effect. A daemon of an earlier version does not send `lease`. */
+function formatLease(lease: Snapshot['lease'] | undefined): string[] {
+  const text = lease && leaseText(lease)
+  return text === undefined ? [] : [text]
+}
 
 /** Returns a line if the event journal has a problem. A daemon of an earlier version does not send `journal`. */
 function formatJournal(journal: Snapshot['journal'] | undefined): string[] {

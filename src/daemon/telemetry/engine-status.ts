@@ -3,9 +3,11 @@
  * decides where each field of the report comes from. This file knows nothing about the reader.
  */
 import { hostname } from 'node:os'
+import type { Config } from '../../config/config.ts'
 import type { Distribution, Histogram } from '../../metrics/histogram.ts'
 import type { HistogramName } from '../../metrics/names.ts'
 import type { ClockDuty } from '../guard/clock-duty.ts'
+import { leaseOf } from '../guard/lease.ts'
 import type { CheckBoard } from '../health/check-board.ts'
 import { healthcheckSnapshots, WallClock } from '../health/healthcheck-snapshot.ts'
 import type { Segment } from '../lan/segment.ts'
@@ -49,6 +51,8 @@ export type EngineStatusContext = {
   readonly lateness: Histogram
   readonly takeovers: TakeoverTimes
   readonly turnCounts: () => TurnCounts
+  /** Returns the configuration in force. */
+  readonly config: () => Config
 }
 
 export class EngineStatus {
@@ -104,6 +108,7 @@ export class EngineStatus {
       startedAt: this.#startedAt.toISOString(),
       takenAt: new Date().toISOString(),
       guardian: guardian.armed ? (guardian.guarded ? 'guarded' : 'armed') : 'none',
+      lease: leaseOf(this.#context.config(), guardian),
       engineRestarts: guardian.restart?.inherited?.restarts ?? 0,
       logRecordsLost: recorder.lost,
       turns: turnCounts(),

@@ -5,6 +5,7 @@
 
 import type { JournalSnapshot } from '../../events/journal-file.ts'
 import type { StateName } from '../../vrrp/effect.ts'
+import type { LeaseSnapshot } from '../guard/lease.ts'
 import type { HealthcheckSnapshot } from '../health/healthcheck-snapshot.ts'
 import type { TurnCounts } from '../turns.ts'
 import type { NoticeSnapshot } from './notice-account.ts'
@@ -260,6 +261,8 @@ export type Snapshot = SurroundingsSnapshot & {
    * the guardian executes the cleanup plan only if the engine dies. `none`: a crash leaves addresses behind.
    */
   readonly guardian: 'none' | 'armed' | 'guarded'
+  /** Whether the guardian repeats advertisements (`lease: on`), and the reason if it does not. */
+  readonly lease: LeaseSnapshot
   /** Restarts of the engine after a crash since the guardian started (`onCrash: restart`). */
   readonly engineRestarts: number
   readonly logRecordsLost: number

@@ -105,6 +105,7 @@ export const MACHINE: MachineState = {
   timeNamespaceChanges: false,
   missingFeatures: [],
   guardianConfined: true,
+  lease: undefined,
   ipForward: false,
   processes: [],
   unseenVrrpSockets: 0,

@@ -176,6 +176,7 @@ describe('the machine', () => {
       ],
     ],
     ['a guardian without a filter', { guardianConfined: false }, [/^note seccomp: .*no filter of its own/]],
+    ['a daemon without a clock', { lease: 'The engine sends each advertisement' }, [/^note lease: The engine sends/]],
     ['a feature of the kernel', { missingFeatures: ['pidfd_open(2)'] }, [/^error kernel: .*missing pidfd_open/]],
     ['a slow clock source', { clockSource: 'acpi_pm' }, [/^note kernel: .*slow or coarse/]],
     ['a CPU limit', { throttled: 2 }, [/^warning processor: .*stopped its processes 2 times/]],
