@@ -124,6 +124,9 @@ export class BalancerSwitchDuty {
     const written = await writes.of(api.write({ ...apply, body: { ...head, status: storedMigration(state) } }), KIND)
     this.#isWriting = false
     if (this.#ended) return
+    // An API server answers an apply with a field that its definition does not have by 500.
+    if (written.kind === 'failed' && written.why.includes('failed to create typed patch object'))
+      this.#troubleIs(TOO_OLD)
     if (written.kind === 'refused') this.#troubleIs(refusedBy(written.why))
     if (written.kind !== 'done') return
     // An API with an older definition drops fields that it does not know.
