@@ -71,7 +71,8 @@ flags="$flags -flto"
 # No build path, no date, no build id: the same compiler gives the same bytes.
 flags="$flags -ffile-prefix-map=$here=native -Wl,--build-id=none -Wl,-z,relro,-z,now -Wl,-z,noexecstack"
 
-# Each binary is built under another name and then moved to its place, so a guardian that runs now keeps its file.
+# The script builds every binary under another name and then moves it to its place, so a guardian that runs now keeps
+# its file.
 fresh=$(mktemp -d "$out/.build.XXXXXX")
 trap 'rm -rf "$fresh"' EXIT
 trap 'exit 1' HUP INT TERM

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * holdfast-healthcheck: the program that a container's probe runs. It asks the engine over the control socket whether
- * the engine turns (live) or takes part in every election (ready). It is a program of its own: a Node every ten seconds
- * would cost a pod more CPU time than the daemon does. It would also need more memory than the pod's limit leaves. This
- * program decides how long an answer may take. Every status except 200 means no. The program does not know the meaning
- * of live and ready. The engine decides that, and its text is printed.
+ * holdfast-healthcheck: the program that a container's probe runs. The program asks the engine over the control socket
+ * whether the engine turns (live) or takes part in every election (ready). The health check is a separate C program: a
+ * Node process every ten seconds would cost a pod more CPU time than the daemon does. A Node process would also need
+ * more memory than the pod's limit leaves. This program decides how long an answer may take. Every status except 200
+ * means no. The program does not know the meaning of live and ready. The engine decides that, and its text is printed.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -46,7 +46,10 @@ static void arm_next(struct handle *h, uint64_t now) {
   arm(h, at > now ? at : now + GRAIN_NS);
 }
 
-/* Handles the timer. Returns whether JavaScript has something to decide. It then calls set() for the next time. */
+/*
+ * Handles the timer. Returns whether JavaScript has something to decide. In this case the function calls set() for the
+ * next time.
+ */
 static bool look(struct handle *h) {
   struct beat_watch *const watch = h->own;
   const uint64_t now = uv_hrtime();

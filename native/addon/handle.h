@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A descriptor that the event loop watches. One structure serves sockets, and descriptors that are only watched: the
+ * A descriptor that the event loop watches. This structure serves sockets, and descriptors that are only watched: the
  * pidfd of a process, the channel to the guardian, and a timerfd.
  *
  * Lifetime: the JavaScript object owns a handle, and after start() its libuv handles own it as well. libuv closes those

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The addon: functions of Linux that Node does not offer. This file defines the names by which JavaScript finds them
- * (src/linux/native.ts has their types). Each job has its own files:
+ * (src/linux/native.ts has their types). The jobs of the addon have these files:
  *
  *   handle, watch      a descriptor that the event loop watches    words     memory shared with the guardian
  *   slots, proof       the guardian's clock in that memory

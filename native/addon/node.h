@@ -28,8 +28,8 @@ bool read_int(napi_env env, napi_value value, int *out);
 bool require_function(napi_env env, napi_value value);
 
 /*
- * Reads the bytes of a value. They stay valid while the value is alive and no JavaScript runs (which could detach its
- * buffer).
+ * Reads the bytes of a value. The bytes stay valid while the value is alive and no JavaScript runs (which could detach
+ * its buffer).
  */
 bool read_bytes(napi_env env, napi_value value, unsigned char **bytes, size_t *length);
 

@@ -61,7 +61,7 @@ static double wake_at(const struct handle *h) {
   return h->deferred && own->until < nearest ? own->until : nearest;
 }
 
-/* Moves the timer if it would fire within `soon` ms. So it seldom fires for a deadline that has moved. */
+/* Moves the timer if it would fire within `soon` ms. By this, the timer seldom fires for a deadline that has moved. */
 static void move_timer(const struct handle *h, double now, double soon) {
   struct repeated *const own = h->own;
   if (own->timer_at > now + soon && !isinf(own->timer_at)) return;

@@ -67,7 +67,10 @@ void set_deadline_timer(const struct handle *timer, struct repeated *own, double
 /* is_news of a socket with watches: reads a batch. Returns whether a packet, or an error, waits for JavaScript. */
 bool has_news(struct handle *h);
 
-/* is_news of the timer of such a socket: returns whether a deadline has passed. Otherwise sets the timer again. */
+/*
+ * is_news of the timer of such a socket: returns whether a deadline has passed. If no deadline has passed, is_news sets
+ * the timer again.
+ */
 bool is_deadline_due(struct handle *timer);
 
 #endif

@@ -13,7 +13,10 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* Both calls need CAP_SETPCAP. Without it, no_new_privs alone keeps a child of uid 0 from getting capabilities back. */
+/*
+ * The two calls below need CAP_SETPCAP. Without CAP_SETPCAP, no_new_privs alone keeps a child of uid 0 from getting
+ * capabilities back.
+ */
 static void drop_bounding_set(void) {
   for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
     (void)prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);

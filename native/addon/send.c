@@ -83,8 +83,8 @@ static bool fill_messages(napi_env env, struct outgoing *out, uint32_t count, na
 }
 
 /*
- * Writes one result per message. sendmmsg() stops at the first message that fails. Its errno is stored, and the rest is
- * sent.
+ * Writes one result per message. sendmmsg() stops at the first message that fails. The errno of this message is stored,
+ * and the other messages are sent.
  */
 static void transmit(int fd, struct mmsghdr *messages, uint32_t count, int32_t *results) {
   uint32_t done = 0;
@@ -101,8 +101,8 @@ static void transmit(int fd, struct mmsghdr *messages, uint32_t count, int32_t *
 }
 
 /*
- * Returns undefined if all were sent whole, which is the usual case and needs no array. Otherwise returns one result
- * per message.
+ * Returns undefined if all were sent whole, which is the usual case and needs no array. If a message was not sent
+ * whole, returns one result per message.
  */
 static napi_value to_results(napi_env env, const struct outgoing *out, uint32_t count) {
   bool whole = true;

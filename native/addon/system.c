@@ -43,7 +43,7 @@ napi_value find_interface(napi_env env, napi_callback_info info) {
     return NULL;
   }
   /*
-   * A name that is too long or contains a NUL names no interface. It must not match an interface with the same
+   * A name that is too long or contains a NUL names no interface. Such a name must not match an interface with the same
    * beginning.
    */
   const bool possible = length > 0 && length < IF_NAMESIZE && strlen(name) == length;
@@ -105,9 +105,10 @@ static void exit_later(void *unused) {
 }
 
 /*
- * exitWithin(ms, status): ends the process with that status if it has not ended by itself until then. An exit joins every
- * thread of libuv, and one that waits for a file system without a server never ends; the calling thread may wait for
- * one as well. The first call counts: a second one can come only from the end that it limits.
+ * exitWithin(ms, status): ends the process with that status if it has not ended by itself until then. An exit joins
+ * every thread of libuv, and one that waits for a file system without a server never ends; the calling thread may wait
+ * for one as well. Only the first call counts, because a second call can come only from the exit that the first one
+ * limits.
  */
 napi_value exit_within(napi_env env, napi_callback_info info) {
   static bool called = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NativeTimer: a handle for a timerfd, whose events come in the order of the sockets' events. It has a new
- * timerfd, or it watches an inherited timerfd that the guardian sets.
+ * NativeTimer: a handle for a timerfd, whose events come in the order of the sockets' events. The handle has a new
+ * timerfd, or watches an inherited timerfd that the guardian sets.
  */
 #ifndef ADDON_TIMER_H
 #define ADDON_TIMER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Watches a handle's descriptor in the event loop. A poll error never ends or stalls the process. It is read and
- * reported, and the watcher continues.
+ * Watches a handle's descriptor in the event loop. A poll error never ends or stalls the process. A poll error is read
+ * and reported, and the watcher continues.
  */
 #define _GNU_SOURCE
 #include "watch.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory that the guardian shares with its engine. It has a word and a deadline for each unit, a slot of the clock
- * for each router, and a heartbeat of each side. This file defines the layout, the bits, and which side writes which
- * field. Both sides use only atomic operations (GCC's __atomic, sequentially consistent: nothing here is hot enough for
- * less). This file does not know: what a cleanup plan or a frame contains, and when a deadline is due.
+ * The memory that the guardian shares with its engine. The shared memory has a word and a deadline for each unit, a
+ * slot of the clock for each router, and a heartbeat of each side. This file defines the layout, the bits, and which
+ * side writes which field. Guardian and engine use only atomic operations (GCC's __atomic, sequentially consistent:
+ * nothing here is hot enough for less). This file does not know: what a cleanup plan or a frame contains, and when a
+ * deadline is due.
  *
  * The memory is a memfd, sealed against a change of its size. The engine finds its descriptor's number in
  * HOLDFAST_GUARDIAN_WORDS. Untouched pages cost nothing. Times are CLOCK_MONOTONIC in nanoseconds; 0 = none.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts that the observers of a LAN share (native/probe, and the benchmark's gauge in bench/native). They are one
- * clock, ticks at absolute times, sockets with kernel receive times, and a service that answers from the address that
- * was asked. The daemon never runs them. This file does not know what is measured.
+ * Parts that the observers of a LAN share (native/probe, and the benchmark's gauge in bench/native). The shared parts
+ * are one clock, ticks at absolute times, sockets with kernel receive times, and a service that answers from the
+ * address that was asked. The daemon never runs them. This file does not know what is measured.
  */
 #ifndef INSTRUMENT_H
 #define INSTRUMENT_H

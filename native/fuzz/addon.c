@@ -32,8 +32,8 @@ static const struct {
              {0, 0}};
 
 /*
- * An input has the length of the source, flags and source. Then each control message has its kind, its length and its
- * bytes.
+ * An input has the length of the source, flags and source. After the source, each control message has its kind, its
+ * length and its bytes.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size < 2) return 0;

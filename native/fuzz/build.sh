@@ -1,9 +1,10 @@
 #!/bin/sh
-# Fuzzes the readers of the native parts: native/fuzz/build.sh SECONDS [TARGET]..., so many seconds for each target. libFuzzer
-# with AddressSanitizer and UndefinedBehaviorSanitizer (clang; scripts/setup.sh fuzz installs it). The target threads is the
-# whole guardian with ThreadSanitizer, in a network namespace (root), and then with the other two. build/fuzz-native keeps the
-# corpora and the inputs that crashed for the next run; native/fuzz/inputs/TARGET has inputs of fixed bugs, which run first.
-# Nothing here is shipped. Only native/build.sh makes the binaries in native/prebuilds.
+# Fuzzes the readers of the native parts: native/fuzz/build.sh SECONDS [TARGET]..., so many seconds for each target.
+# libFuzzer with AddressSanitizer and UndefinedBehaviorSanitizer (clang; scripts/setup.sh fuzz installs it). The target
+# threads is the whole guardian with ThreadSanitizer, in a network namespace (root), and then with the other two.
+# build/fuzz-native keeps the corpora and the inputs that crashed for the next run; native/fuzz/inputs/TARGET has inputs
+# of fixed bugs, which run first. The programs of native/fuzz are not shipped. Only native/build.sh makes the binaries
+# in native/prebuilds.
 set -eu
 
 here=$(CDPATH='' cd -- "$(dirname -- "$(readlink -f -- "$0")")" && pwd)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An engine that does random things, as the program of a guardian: native/fuzz/threads.sh runs both in a network
- * namespace of their own. It stores plans, arms and withdraws slots, and sends orders and records. It proves or
- * stands still, stops the whole process of the guardian for a moment, and lets another router speak on the LAN. In the end it dies. So the two
- * threads of the guardian use everything that they share. The guardian is the subject: what this file does need not
- * make sense as VRRP.
+ * namespace of their own. The random engine stores plans, arms and withdraws slots, and sends orders and records. The
+ * random engine sends proofs or stands still, stops the whole process of the guardian for a moment, and lets another
+ * router advertise on the LAN. In the end it dies. By these actions, the two threads of the guardian use everything
+ * that they share. The guardian is the subject: what this file does need not make sense as VRRP.
  *
  * usage: engine END SEED CRASH   END: CLOCK_MONOTONIC in seconds; CRASH: mean time to a crash, in ms
  */

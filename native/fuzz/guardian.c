@@ -4,11 +4,13 @@
  * ACKs of a kernel that does. Stored plans are also renewed and executed, into sockets that do not exist, because only
  * that uses every length of a plan. Each message lies in memory of exactly its size, so that reading one byte too many
  * is noticed. If the input says so, the engine dies at the end. The record of its last snapshot decides whether its
- * addresses wait for the next engine. That engine does not start, or comes too late, or has adopted something else.
+ * addresses wait for the next engine. In this fuzzer the next engine does not start, or comes too late, or has adopted
+ * something else.
  *
- * An input: if byte 0 is even, messages follow. Each stands after two bytes of its length (little endian), whose top
- * bit says that the word of the plan, or of the slot, is armed. After them the engine dies if byte 0 is 2 modulo 4. If byte 0 is 1 modulo 4, one datagram of ACKs follows,
- * after a count and a first sequence number. If it is 3 modulo 4, a packet of another router follows.
+ * An input: if byte 0 is even, messages follow. Every message stands after two bytes of its length (little endian),
+ * whose top bit says that the word of the plan, or of the slot, is armed. After them the engine dies if byte 0 is 2
+ * modulo 4. If byte 0 is 1 modulo 4, one datagram of ACKs follows, after a count and a first sequence number. If it is
+ * 3 modulo 4, a packet of another router follows.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -54,7 +56,10 @@ int fuzz_poll(struct pollfd *fds, nfds_t count, int limit) {
   (void)fds, (void)count, (void)limit;
   return 0;
 }
-/* Gives the clock a socket for each membership. Its options are accepted, and it is never used otherwise. */
+/*
+ * Gives the clock a socket for each membership. The options of this socket are accepted, and the socket is not used for
+ * any other purpose.
+ */
 int fuzz_socket(int family, int type, int protocol) {
   (void)family, (void)protocol;
   return (type & 0xf) == SOCK_DGRAM ? UNUSED_DESCRIPTOR : -1;
@@ -241,7 +246,7 @@ static void run_acks(const uint8_t *data, size_t size) {
   free(bytes);
 }
 
-/* A packet of the LAN. Its length may be greater than what was read of it. */
+/* A packet of the LAN. The length of a packet may be greater than what was read of it. */
 static void run_packet(const uint8_t *data, size_t size) {
   struct sender sender = {.family = 4};
   const struct sockaddr_in6 name = {.sin6_family = AF_INET6};

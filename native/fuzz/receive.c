@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzzes the addon's reading of packets, and its comparison of a packet with the last one, with libFuzzer and
- * sanitizers. The subjects are addon/receive.c, repetition.c, defer.c, news-filter.c and metadata.c. recvmmsg() and the clocks are replaced
- * (fuzz/build.sh). Their queue has packets that are mutations of the watched one. A second reader, written for this file, says
- * which packet is a repetition. Each packet must be noted or delivered, once and in the order of the queue. While reading
- * is deferred, the news socket must have each packet that is no repetition. No part of Node is linked.
+ * sanitizers. The subjects are addon/receive.c, repetition.c, defer.c, news-filter.c and metadata.c. recvmmsg() and the
+ * clocks are replaced (fuzz/build.sh). The replaced recvmmsg() returns packets that are mutations of the watched one. A
+ * second reader, written for this file, says which packet is a repetition. Each packet must be noted or delivered, once
+ * and in the order of the queue. While reading is deferred, the news socket must have each packet but repetitions.
  *
- * An input: byte 0 chooses the family, byte 1 the length of the watched packet. Then operations of four bytes follow:
- * what happens, the place and the bits of a change, and the time that passes.
+ * An input: byte 0 chooses the family, byte 1 the length of the watched packet. After these two bytes, operations of
+ * four bytes follow: what happens, the place and the bits of a change, and the time that passes.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Background mode (--background). A service manager may wait for the end of the process that it started (Type=forking).
- * That process ends when the engine is ready, or with the engine's status if it does not start. Standard error stays
- * unchanged, because the log has no other destination.
+ * The started process ends when the engine is ready, or with the engine's status if it does not start. Standard error
+ * stays unchanged, because the log has no other destination.
  */
 #ifndef GUARDIAN_BACKGROUND_H
 #define GUARDIAN_BACKGROUND_H

@@ -35,8 +35,8 @@ static bool is_journal(const struct stat *status) {
 
 /*
  * Another process may fill a pipe or a socket between a poll and a write, and O_NONBLOCK set on standard error would
- * hold for all processes that share it. So the guardian opens a pipe a second time, for itself. A pipe that it may not
- * open (another user made it) is polled and written as it is.
+ * hold for all processes that share it. For this reason the guardian opens a pipe a second time, for its own use. A
+ * pipe that it may not open (another user made it) is polled and written as it is.
  */
 void open_log(void) {
   struct stat status;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The guardian: parent of the engine, and PID 1 of a container. It executes the engine's cleanup plans, and only the
- * guardian renews the lifetime of the engine's addresses. This file decides the order of the start, and which events
- * the guardian waits for. Each job has its own files:
+ * The guardian: parent of the engine, and PID 1 of a container. The guardian executes the engine's cleanup plans, and
+ * only the guardian renews the lifetime of the engine's addresses. This file decides the order of the start, and which
+ * events the guardian waits for. The jobs of the guardian have these files:
  *
  *   message.h   format of the engine's messages        process, background, options   start and end of the engine
  *   channel     reads them                             signals     forwards or holds them

@@ -22,7 +22,7 @@
  *                     the number of slots. Only a header = the engine must not be started again after its end
  *                     14 = settled: the engine has adopted what it adopts. Plans of the engine before it that it has not
  *                     replaced are executed.
- *                     Nothing follows the header of 2, 4, 6, 7, 9 and 14.
+ *                     The messages 2, 4, 6, 7, 9 and 14 have only a header.
  *                     15 = rehearse: starts the program once more beside this engine, only for a check (docs/adr/0096).
  *                     16 = hand over: kills this engine and starts the next one.
  *                     The form of 15 and 16 is that of 13, but `packets` of 16 is the time in ms of CLOCK_MONOTONIC,
@@ -66,8 +66,9 @@
  *                     2 = kept: the engine of kind 16 is not replaced. The reason follows the status
  *   @1  u8  status    exit status of a rehearsal; 128 + the number of the signal that ended it
  *
- * The guardian sets the sequence numbers, NLM_F_REQUEST and NLM_F_ACK. It logs and ignores a message that breaks these
- * rules; the unit keeps the plan that it had. New kinds extend this format; `format` changes if an offset does.
+ * The guardian sets the sequence numbers, NLM_F_REQUEST and NLM_F_ACK. The guardian logs and ignores a message that
+ * breaks these rules; the unit keeps the plan that it had. New kinds extend this format; `format` changes if an offset
+ * does.
  */
 #ifndef GUARDIAN_MESSAGE_H
 #define GUARDIAN_MESSAGE_H

@@ -27,8 +27,8 @@ static uint32_t sequence;
 static double patience; /* ms that the remaining ACKs of one execution or renewal may take together */
 
 /*
- * Sets a socket option. Each option has a working default, or its absence shows as an error of a later send. A failure
- * is no reason not to start.
+ * Sets a socket option. Every option that is set here has a working default, or its absence shows as an error of a
+ * later send. A failure is no reason not to start.
  */
 void set_option(int fd, int level, int name, int value) {
   (void)setsockopt(fd, level, name, &value, sizeof value);
@@ -97,7 +97,7 @@ int read_acks(struct outcome *outcome, struct batch *batch, const unsigned char 
   return taken;
 }
 
-/* Each ACK is a datagram of its own; one call reads all that are queued. Negative: errno is set, EAGAIN = none. */
+/* Every ACK is a separate datagram; a single call reads all that are queued. Negative: errno is set, EAGAIN = none. */
 static int receive_acks(struct outcome *outcome, struct batch *batch) {
   static unsigned char answers[BATCH_REQUESTS][ACK_SIZE];
   static struct mmsghdr messages[BATCH_REQUESTS];

@@ -56,8 +56,8 @@ void forget_plans(void) {
 
 /*
  * Returns when the plan's first renewal is due. A plan that is replaced often must be renewed nevertheless, so the time
- * of the plan before is kept. Another period means another lifetime, and a plan without a period ends the lifetime:
- * both change the installed addresses now.
+ * of the plan before is kept. A new period means another lifetime, and a plan without a period ends the lifetime: both
+ * change the installed addresses now.
  */
 static uint64_t first_renewal(const struct plan *before, uint64_t period) {
   const uint64_t now = now_ns();

@@ -15,8 +15,8 @@
 #define EXIT_NOT_STARTED 127
 
 /*
- * Opens /dev/null for missing standard descriptors. Otherwise a descriptor that is opened later could become one of the
- * three, and the log would go into the channel.
+ * Opens /dev/null for missing standard descriptors. Without this, a descriptor that is opened later could become one of
+ * the three, and the log would go into the channel.
  */
 bool fill_standard_descriptors(void);
 

@@ -33,8 +33,9 @@
 #define ADOPTION_TIME (2 * NS_PER_S) /* longest time without an engine after a crash */
 
 /*
- * The clock gets its time in steps, each time that the executor has renewed the addresses: a clock whose executor stands
- * still must stop before the kernel removes an address. So a step is as long as the lease of an engine (clock/lease.c).
+ * The clock gets its time in steps, each time that the executor has renewed the addresses: a clock whose executor
+ * stands still must stop before the kernel removes an address. For this reason a step is as long as the lease of an
+ * engine (clock/lease.c).
  */
 #define STEP (1200 * NS_PER_MS)
 #define LEND_AGAIN (300 * NS_PER_MS)

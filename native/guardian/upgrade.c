@@ -72,7 +72,10 @@ void forget_rehearsal(void) {
   close_output();
 }
 
-/* A new program may have any defect. Nothing of it may fill the memory that the running engine needs. */
+/*
+ * A new program may have any defect. The output of a new program must not fill the memory that the running engine
+ * needs.
+ */
 static void limit_rehearsal(const struct options *options) {
   const struct rlimit output = {OUTPUT_MAX, OUTPUT_MAX};
   const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);

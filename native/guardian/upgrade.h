@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Replaces the engine by the program that its path names now (docs/adr/0096). First the program rehearses its start
- * beside the engine. Then the engine orders the replacement. This file decides the limit of time of a rehearsal, and the
- * engine's answers about it. restart.h decides how the next engine gets the addresses.
+ * beside the engine. After the rehearsal the engine orders the replacement. This file decides the limit of time of a
+ * rehearsal, and the engine's answers about it. restart.h decides how the next engine gets the addresses.
  */
 #ifndef GUARDIAN_UPGRADE_H
 #define GUARDIAN_UPGRADE_H
@@ -21,7 +21,7 @@
  */
 const char *request_rehearsal(const struct engine *engine, const unsigned char *bytes, size_t size);
 
-/* Ends a rehearsal whose engine has died. Its result is for no other engine. */
+/* Ends a rehearsal whose engine has died. The result of such a rehearsal is used for no other engine. */
 void forget_rehearsal(void);
 
 /*

@@ -62,7 +62,7 @@ static bool read_options(int count, char **arguments, struct options *options) {
 
 /*
  * Returns a signalfd, or -1 with errno. Signals that a service manager sends to every process of the service are meant
- * for the engine. They must not end the launcher, which would orphan its programs.
+ * for the engine. Such signals must not end the launcher, which would orphan its programs.
  */
 static int open_signals(void) {
   static const int numbers[] = {SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGUSR1, SIGUSR2};

@@ -55,7 +55,10 @@ static int empty_capability_sets(void) {
  */
 static int drop_privileges(uid_t uid, gid_t gid) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
-  /* Both need CAP_SETPCAP. Without it, no_new_privs keeps a program of uid 0 from getting capabilities back. */
+  /*
+   * The next two calls need CAP_SETPCAP. Without CAP_SETPCAP, no_new_privs keeps a program of uid 0 from getting
+   * capabilities back.
+   */
   for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
     (void)prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
   (void)prctl(PR_SET_SECUREBITS, SECURE_ALL_BITS | SECURE_ALL_LOCKS, 0, 0, 0);

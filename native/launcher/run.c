@@ -135,7 +135,7 @@ void read_output(void) {
     if (room > 0) memcpy(run.kept + run.written, text, more < room ? more : room);
     run.written = run.written > OUTPUT_LIMIT ? run.written : run.written + more;
     if (run.written > OUTPUT_LIMIT) {
-      /* Otherwise a program that writes without pause would keep the launcher here. */
+      /* Without this limit, a program that writes without pause would keep the launcher here. */
       (void)kill_run();
       return;
     }

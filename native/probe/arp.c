@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * holdfast-probe arp: asks once a tick which hosts have an address, and prints each change in the set of MACs that
- * answer. Two MACs that answer one question are two holders at the same time. common/who-has.c decides what an answer
+ * answer. If two MACs answer one question, two holders exist at the same time. common/who-has.c decides what an answer
  * is.
  */
 #include <errno.h>

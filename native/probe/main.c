@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * holdfast-probe: shows what a client on the LAN sees. It has a UDP responder, a UDP prober and an observer of ARP and
- * Neighbor Discovery, for the demo and the tests; the daemon never runs it. This file reads the command line. prober.c
- * and arp.c decide what counts as lost, as a gap or as two holders. This file does not know VRRP, nor which node should
- * have the address.
+ * holdfast-probe: shows what a client on the LAN sees. holdfast-probe has a UDP responder, a UDP prober and an observer
+ * of ARP and Neighbor Discovery, for the demo and the tests; the daemon never runs it. This file reads the command
+ * line. prober.c and arp.c decide what counts as lost, as a gap or as two holders. This file does not know VRRP, nor
+ * which node should have the address.
  */
 #define _GNU_SOURCE
 #include <errno.h>

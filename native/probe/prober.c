@@ -2,7 +2,7 @@
 /*
  * holdfast-probe probe: sends one UDP datagram a tick to an address, and reports which name answered. A probe is lost
  * after one second without an answer. A gap is a time of more than three intervals without an answer, while probes were
- * sent. Two names that answer one probe are a duplicate.
+ * sent. If two names answer one probe, this is a duplicate.
  */
 #include <errno.h>
 #include <inttypes.h>

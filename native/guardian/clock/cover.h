@@ -15,7 +15,7 @@
 void change_cover(void);
 /* Makes the next keep_cover() wake the engine, because the clock thread has stopped a slot. */
 void fire_cover(void);
-/* The same as change_cover(), if the timer would fire before the next round of this order. */
+/* Does the work of change_cover(), if the timer would fire before the next round of this order. */
 void note_frame(const struct order *order, uint64_t now);
 
 /* Sets the timer if it has to be set. */

@@ -12,8 +12,8 @@
 #include "table.h"
 
 /*
- * Together they are shorter than the lifetime of an address (2 s) less the period of its renewals (0.67 s). Otherwise a
- * clock whose engine and executor stand still would advertise an address that the kernel has removed.
+ * Together they are shorter than the lifetime of an address (2 s) less the period of its renewals (0.67 s). With longer
+ * times, a clock whose engine and executor stand still would advertise an address that the kernel has removed.
  */
 #define PROOF_AGE (600 * NS_PER_MS) /* age of the proof at which the clock thread asks */
 #define ANSWER_TIME (600 * NS_PER_MS)

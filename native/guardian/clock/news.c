@@ -77,7 +77,7 @@ static void note_sender(const struct sender *sender, uint64_t now) {
 
 /* ---- reading ---- */
 
-/* Nothing is known about a dropped packet, so it is news for every slot of the family. */
+/* The content of a dropped packet is not known, so the packet is news for every slot of the family. */
 static void note_drops(uint8_t family, uint32_t drops, uint64_t now) {
   uint32_t *const known = &dropped[index_of(family)];
   if (drops == 0 || drops == *known) return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packets of other routers. This file decides which packet is news for which slots. News is a packet of protocol 112
- * with the interface, family and VRID of an order, from a source that is not the order's own. It concerns each slot of
- * that order's unit. This file does not know what a packet says. Only the clock thread uses this file.
+ * with the interface, family and VRID of an order, from a source that is not the order's own. News concerns each slot
+ * of that order's unit. This file does not know what a packet says. Only the clock thread uses this file.
  */
 #ifndef GUARDIAN_CLOCK_NEWS_H
 #define GUARDIAN_CLOCK_NEWS_H

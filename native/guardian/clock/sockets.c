@@ -28,8 +28,9 @@ static int raw4_fd = -1, raw6_fd = -1, frame_fd = -1;
 
 /*
  * Returns -1 without the socket. Protocol 0: the socket only sends. The kernel closes the files of a dead process from
- * the last to the first, and needs some 10 ms for a packet socket. So the packet socket is behind the channel. If the channel
- * was closed first, an engine in the same PID namespace would begin to leave, and would be killed in the middle of that.
+ * the last to the first, and needs some 10 ms for a packet socket. For this reason the packet socket has a lower
+ * descriptor than the channel. If the channel was closed first, an engine in the same PID namespace would begin to
+ * leave, and would be killed in the middle of that.
  */
 static int open_frame_socket(void) {
   const int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -33,7 +33,7 @@
 #define PROGRAM_MAX 160u
 #define REFUSE (SECCOMP_RET_ERRNO | EPERM)
 
-/* Both threads: events, sockets that are open, clocks, the end of thread and process. */
+/* System calls of both threads: events, sockets that are open, clocks, the end of thread and process. */
 static const uint32_t COMMON[] = {
 #ifdef SYS_poll
     SYS_poll,
@@ -79,7 +79,7 @@ static void permit(struct program *program, const uint32_t *numbers, size_t coun
   }
 }
 
-/* Loads the low half of an argument. Both architectures are little endian. */
+/* Loads the low half of an argument. x86_64 and aarch64 are little endian. */
 static void load_argument(struct program *program, unsigned number) {
   load(program, offsetof(struct seccomp_data, args) + number * sizeof(uint64_t));
 }

@@ -24,8 +24,8 @@
 #define PASSED 3u /* descriptors of a request at most */
 #define DESCRIPTORS 1024
 /*
- * Meanwhile the guardian does nothing else. An engine whose guardian is silent for 1 s leaves, and that second includes
- * half a period of the renewals.
+ * While the guardian waits for the starter, the guardian does nothing else. An engine whose guardian is silent for 1 s
+ * leaves, and that second includes half a period of the renewals.
  */
 #define ANSWER_MS 300
 

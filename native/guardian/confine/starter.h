@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The starter: a child of the guardian that starts the next engine (docs/adr/0095). A program inherits the seccomp filter
- * of the process that starts it, and an engine with the guardian's filter cannot run. The guardian forks it
+ * The starter: a child of the guardian that starts the next engine (docs/adr/0095). A program inherits the seccomp
+ * filter of the process that starts it, and an engine with the guardian's filter cannot run. The guardian forks it
  * before it confines itself. The starter only waits. If it is asked, it makes a process that is a child of the
- * guardian, not its own. It ends with the guardian, and ignores signals. A starter that does not answer within 0.3 s is
- * killed, and nothing is started again. A starter that answers with an error is kept.
+ * guardian, not its own. The starter ends with the guardian, and ignores signals. A starter that does not answer within
+ * 0.3 s is killed, and nothing is started again. A starter that answers with an error is kept.
  */
 #ifndef GUARDIAN_CONFINE_STARTER_H
 #define GUARDIAN_CONFINE_STARTER_H
