@@ -78,7 +78,10 @@ writeFileSync(join(root, folder, 'sbom.cdx.json'), `${JSON.stringify(made, null,
 const texts = components.filter(({ purl }) => purl?.startsWith('pkg:npm/')).map(licenceOf)
 writeFileSync(join(root, folder, 'licences.txt'), [...texts, notice()].join(`\n${'-'.repeat(80)}\n\n`))
 
-/** Returns the Debian packages of the image. Their licences are in the image: /usr/share/doc/NAME/copyright. */
+/**
+ * Returns the Debian packages of the image. The licences of these packages are in the image:
+ * /usr/share/doc/NAME/copyright.
+ */
 function debianPackages(file) {
   const lines = readFileSync(file, 'utf8').trim().split('\n')
   return lines.map((line) => {

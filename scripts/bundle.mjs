@@ -38,8 +38,8 @@ const { output } = await build({
     'warm-up': join(dist, 'app', 'warm-up.js'),
   },
   platform: 'node',
-  // These packages look for their binaries on the disk, so they stay outside of the bundle. The last one may be
-  // missing.
+  // The packages of this list look for their binaries on the disk, so they stay outside of the bundle. The last package
+  // of this list may be missing.
   external: ['node-gyp-build', 'raw-socket'],
   plugins: [nodeUrl],
   logLevel: 'warn',
@@ -97,9 +97,9 @@ const zod = [...configuration].filter((each) => /\/zod\//.test(chunks.get(each).
 for (const each of zod) for (const group of [engine, configuration]) group.delete(each)
 
 /**
- * Returns the chunks that a thread lacks for the parts that it loads later. Such a part must not load a large file of
- * the other thread for one function. So code that the part needs is in the files of both threads, unless the part also
- * needs the configuration reader.
+ * Returns the chunks that a thread lacks for the parts that it loads later. A part that is loaded later must not load a
+ * large file of the other thread for one function. For this reason code that such a part needs is in the files of both
+ * threads, unless the part also needs the configuration reader.
  */
 const lacking = (own, parts) =>
   [...closures(parts)].filter((each) => (engine.has(each) || worker.has(each)) && !own.has(each) && !zod.includes(each))

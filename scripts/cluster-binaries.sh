@@ -1,9 +1,9 @@
 #!/bin/sh
-# Builds etcd, kube-apiserver, kubectl and kubelet for `make cluster` and its tests: `scripts/cluster-binaries.sh [--look] [PROGRAM...]`. Without
-# names it builds all. Prints the folder with the programs, which is in a cache outside of the repository
-# (HOLDFAST_CLUSTER_CACHE moves it). With --look the script builds nothing, and fails if a program is missing.
-# scripts/cluster/go.mod decides the versions. The build needs Go and its module proxy; Go's checksum database verifies the
-# modules. It needs about six minutes of CPU time.
+# Builds etcd, kube-apiserver, kubectl and kubelet for `make cluster` and its tests:
+# `scripts/cluster-binaries.sh [--look] [PROGRAM...]`. Without names it builds all. Prints the folder with the programs,
+# which is in a cache outside of the repository (HOLDFAST_CLUSTER_CACHE moves it). With --look the script builds
+# nothing, and fails if a program is missing. scripts/cluster/go.mod decides the versions. The build needs Go and its
+# module proxy; Go's checksum database verifies the modules. The build needs about six minutes of CPU time.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)

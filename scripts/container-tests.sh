@@ -1,8 +1,8 @@
 #!/bin/sh
 # Runs the tests of test/container: `scripts/container-tests.sh [vitest's arguments]`. With REQUIRE_DOCKER=1 the script
 # installs and starts the Docker engine that the tests need, fails if that is impossible, and stops the engine
-# afterwards. Without it, the tests run if a Docker engine answers, and are skipped with a message if none does. No
-# container and no network of the tests remains, however the script ends.
+# afterwards. Without REQUIRE_DOCKER=1, the tests run if a Docker engine answers, and are skipped with a message if no
+# engine answers. No container and no network of the tests remains, however the script ends.
 set -eu
 cd "$(dirname "$0")/.."
 

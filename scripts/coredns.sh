@@ -18,7 +18,7 @@ if [ ! -x "$program" ]; then
     exit 1
   }
   mkdir -p "$folder"
-  # The build may take minutes. Two builds at a time do not disturb each other, because the last step is a rename.
+  # The build may take minutes. Builds at the same time do not disturb each other, because the last step is a rename.
   (cd "$sources" && GOTOOLCHAIN=local GOFLAGS=-mod=readonly go build -trimpath -o "$program.$$" .) >&2 || {
     rm -f "$program.$$"
     echo 'coredns: cannot build CoreDNS: go build failed' >&2

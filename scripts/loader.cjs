@@ -12,7 +12,7 @@ const { setFlagsFromString } = require('node:v8')
 const { Script } = require('node:vm')
 const { crc32 } = require('node:zlib')
 
-/** Modules of Node.js that are not needed before the first advertisement. Each takes 2 to 10 ms to load. */
+/** Modules of Node.js that are not needed before the first advertisement. Such a module takes 2 to 10 ms to load. */
 const LATER = new Set(['node:child_process', 'node:crypto', 'node:fs/promises', 'node:worker_threads'])
 const HEADER = 8
 

@@ -4,7 +4,8 @@
 # (docs/adr/0005). Any version of Node.js can run this script.
 set -eu
 
-# This version is supported until April 2028. It needs glibc 2.28 and, unlike Node.js 26, no libatomic.
+# The pinned version of Node.js is supported until April 2028. The pinned version needs glibc 2.28 and, unlike Node.js
+# 26, no libatomic.
 version=24.21.0
 x64=sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==
 arm64=sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==

@@ -50,7 +50,7 @@ for mode in $modes; do
       # The lab (make lab) uses nft to drop protocol 112, and Compose, which is installed if version 2 is missing.
       needs="$needs nft:nftables"
       docker compose version >/dev/null 2>&1 || needs="$needs docker-compose:docker-compose"
-      # These programs run the manifests of static pods.
+      # The programs on the next lines run the manifests of static pods.
       needs="$needs nsenter:util-linux podman:podman runc:runc catatonit:catatonit"
       ;;
     fuzz)
@@ -154,7 +154,8 @@ if sets_up test; then
   if [ "$(cat "$addons" 2>/dev/null)" != "$built" ] ||
     [ ! -e node_modules/raw-socket/build/Release/raw.node ]; then
     say 'npm rebuild raw-socket'
-    # The headers of Node.js are beside its binary if they were installed with it. Otherwise node-gyp downloads them.
+    # The headers of Node.js are beside its binary if they were installed with it. If the headers are missing, node-gyp
+    # downloads them.
     prefix=$(node -p 'require("node:path").resolve(process.execPath, "..", "..")')
     if [ -z "${npm_config_nodedir:-}" ] && [ -e "$prefix/include/node/node.h" ]; then
       export npm_config_nodedir="$prefix"
@@ -171,7 +172,8 @@ if sets_up test; then
   fi
 fi
 
-# CoreDNS, for the tests of the DNS part. They are skipped without it, and fail with REQUIRE_INTEROP=1. --------------------
+# CoreDNS, for the tests of the DNS part. Without CoreDNS these tests are skipped, and fail with REQUIRE_INTEROP=1.
+# --------------------
 
 if sets_up test && ! scripts/coredns.sh --look >/dev/null; then
   say 'building CoreDNS'

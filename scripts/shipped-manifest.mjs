@@ -1,7 +1,8 @@
 /**
- * Rewrites package.json in the folder of a package that is shipped: `node scripts/shipped-manifest.mjs FOLDER
- * [REVISION]`. This file decides that the bundle contains all npm packages except node-gyp-build, which is shipped
- * beside it. So `npm install` needs no network and installs one package.
+ * Rewrites package.json in the folder of a package that is shipped:
+ * `node scripts/shipped-manifest.mjs FOLDER [REVISION]`. This file decides that the bundle contains all npm packages
+ * except node-gyp-build, which is shipped beside it. With this bundle, `npm install` needs no network and installs one
+ * package.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs tests: `scripts/tests.sh [vitest's arguments]`. If the failures of a test file cannot be judged because the
 # machine had too little CPU time for them (test/judge/time.ts), the file runs again alone, at most twice. A failure in
-# the last attempt counts. Each such attempt is reported, also at the end of .ci/run, and stored in the history.
+# the last attempt counts. Every further attempt is reported, also at the end of .ci/run, and stored in the history.
 set -u
 cd "$(dirname "$0")/.."
 

@@ -194,8 +194,8 @@ const NARROW: Record<string, Record<string, readonly string[]>> = {
 }
 
 /**
- * Modules of the status page that need no browser: `holdfast status` has the page's sentences (docs/adr/0041). They are the
- * only imports with another ending than `.ts`.
+ * Modules of the status page that need no browser: `holdfast status` has the page's sentences (docs/adr/0041). These
+ * modules are the only imports with another ending than `.ts`.
  */
 const SHARED_WITH_PAGE = [
   'http/page/cluster.js',

@@ -1,7 +1,7 @@
 /**
- * The events that a load balancer of the API must survive. Each one acts on a lab with three control plane nodes, and
- * returns the time from which lost requests count. This file decides how long each event needs until its consequences
- * are over. It does not know how the figures are shown.
+ * The events that a load balancer of the API must survive. Every event acts on a lab with three control plane nodes,
+ * and returns the time from which lost requests count. This file decides how long each event needs until its
+ * consequences are over. This file does not know how the figures are shown.
  */
 
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'

@@ -1,7 +1,7 @@
 /**
  * Runs `make lab`, the whole demonstration of docker-compose.yml. `make lab` starts the lab, makes the faults one by
- * one, and prints a table of outages. It removes the lab however the process ends. This file decides the printed texts
- * and their order, and which images are built if no registry answers.
+ * one, and prints a table of outages. `make lab` removes the lab however the process ends. This file decides the
+ * printed texts and their order, and which images are built if no registry answers.
  */
 
 import { writeFileSync } from 'node:fs'

@@ -142,7 +142,7 @@ export class Project {
 
   async down(): Promise<void> {
     await this.compose(['down', '--volumes', '--remove-orphans', '--timeout', '15'])
-    // Compose may leave containers behind. This call removes them, as every other exit path does.
+    // Compose may leave containers behind. The next call removes such containers, as every other exit path does.
     removeProjects()
   }
 }

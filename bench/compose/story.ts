@@ -1,7 +1,8 @@
 /**
  * Records a fault of the lab and its consequences, as the client and Prometheus see them. This file decides that the
- * observation has three parts. They are a rest before the fault, the time until another node has the addresses, and the
- * time from the repair until the first node has them again. This file does not know how a fault is made.
+ * observation has three parts. The three parts are a rest before the fault, the time until another node has the
+ * addresses, and the time from the repair until the first node has them again. This file does not know how a fault is
+ * made.
  */
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import type { Sight } from './client-view.ts'

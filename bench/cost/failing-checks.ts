@@ -34,7 +34,7 @@ try {
     '8080',
   ])
   await service.line(/listening/, 10_000)
-  // This server accepts connections into its kernel queue and never answers a request.
+  // The server below accepts connections into its kernel queue and never answers a request.
   const hung = new LoggedProcess(lab, host, [
     process.execPath,
     '-e',

@@ -86,7 +86,8 @@ export class FleetNode {
 
   async end(): Promise<void> {
     if (!this.ended) this.#daemon.terminate()
-    // A daemon that has too much work may not end within 10 s. In that case the end of the lab kills the daemon.
+    // A daemon that has too much work may not end within 10 s. If a daemon does not end, the end of the lab kills the
+    // daemon.
     await Promise.race([this.#daemon.exited, sleep(10_000)])
   }
 }

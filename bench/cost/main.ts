@@ -1,6 +1,6 @@
 /**
  * Runs `npm run bench:cost`: measures the cost of an idle holdfast and of an idle keepalived, one after the other,
- * because the ratio of both counts more than an absolute figure. This file decides the order of the measurements. Each
+ * because the ratio of both counts more than an absolute figure. This file decides the order of the measurements. Every
  * measurement is written to disk before the next one begins.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -67,8 +67,8 @@ function recorded(): Result {
 }
 
 /**
- * Returns the text of the result file. Each cell has a line of its own, so that a comparison of two versions of the
- * file is readable.
+ * Returns the text of the result file. Every cell has a separate line, so that a comparison of two versions of the file
+ * is readable.
  */
 function resultText({ cells, starts, checks, ...rest }: Result): string {
   const brief = (_: string, value: unknown) => (typeof value === 'number' ? Number(value.toFixed(5)) : value)

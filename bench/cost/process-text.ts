@@ -68,7 +68,7 @@ export function groupPath(cgroup: string): string {
 }
 
 /**
- * Returns true if /proc/net/igmp lists VRRP's multicast group 224.0.0.18. That file writes addresses as hexadecimal
+ * Returns true if /proc/net/igmp lists VRRP's multicast group 224.0.0.18. /proc/net/igmp has addresses as hexadecimal
  * numbers in the byte order of the host.
  */
 export const hasJoined = (igmp: string): boolean => /\b(?:120000E0|E0000012)\b/.test(igmp)

@@ -27,9 +27,9 @@ export function sightOfLog(lines: readonly string[]): Sight {
 export const changesIn = (sight: Sight): number => [...sight.values()].reduce((sum, { changes }) => sum + changes, 0)
 
 /**
- * Returns what is wrong with a node whose routers should all be in one state; `undefined` if nothing is wrong. One or
- * two takeovers on a busy machine cost little in a minute. A group is not idle if it has more than one takeover for
- * each router in ten seconds.
+ * Returns what is wrong with a node whose routers should all be in one state; `undefined` if nothing is wrong. A small
+ * number of takeovers on a busy machine cost little in a minute. A group is not idle if it has more than one takeover
+ * for each router in ten seconds.
  */
 export function troubleIn(
   role: string,

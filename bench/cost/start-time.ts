@@ -1,9 +1,9 @@
 /**
  * Measures how long a daemon needs from the moment before its process is created (`ip netns exec` included) until it is
- * a Backup that receives advertisements. Two times are taken. One is the interface's join of the multicast group
- * 224.0.0.18, seen from outside for both daemons. The other is the daemon's own report of the state Backup. This file
- * decides which date counts: holdfast's report has an exact date of its own. For keepalived the time of reception
- * counts, because the date in its log has only seconds.
+ * a Backup that receives advertisements. The measurement takes two times. One is the interface's join of the multicast
+ * group 224.0.0.18, seen from outside for both daemons. The second time is the daemon's own report of the state Backup.
+ * This file decides which date counts: holdfast's report has an exact date of its own. For keepalived the time of
+ * reception counts, because the date in its log has only seconds.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,8 +1,8 @@
 /**
  * Defines accidents of network cables: r1 or all routers are cut off and reconnected, with or without loss of carrier.
  * This file decides how long both sides of a cut are alone before the cut heals. This file does not know accidents of
- * daemons. In the scenario `partition`, the client receives all three routers, which do not receive each other. This
- * split brain is the most common one (multicast does not arrive), and can mislead a client.
+ * daemons. In the scenario `partition`, the client receives all three routers, which do not receive each other. A split
+ * brain of this kind is the most common one (multicast does not arrive), and can mislead a client.
  */
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { type Accident, afterMove, downMs, EQUAL, nothing, only, PRIORITIES, type Stage, silence } from './accident.ts'
@@ -97,7 +97,7 @@ export const PATH_ACCIDENTS: readonly Accident[] = [
     unsupported: only(['holdfast', 'keepalived'], 'vrrpd speaks multicast only'),
     strike: ({ lab }) => lab.cut(first(lab)),
     theory: (cell) => silence(cell, EQUAL),
-    // Two competing Actives may mislead the client until the second batch of announcements, 5 s later.
+    // A pair of competing Actives may mislead the client until the second batch of announcements, 5 s later.
     windowMs: (cell) => afterMove(cell, 6_000),
   },
   ...healed({

@@ -31,7 +31,7 @@ export const PROCESS_ACCIDENTS: readonly Accident[] = [
     strike: (stage) => first(stage).killEngine(),
     theory: farewell,
     // keepalived's parent process restarts a killed engine, which may win the election before another node takes over.
-    // In that case no address moves.
+    // If the restarted engine wins, no address moves.
     windowMs: (cell) => afterMove(cell, downMs(cell) + 1_500),
   },
   {

@@ -29,7 +29,7 @@ const CADENCE: Readonly<Record<Exclude<Questions, 'none'>, { interval: number; t
 }
 type Asked = keyof typeof CADENCE
 
-/** Longest start of daemons and services in milliseconds. They start slowly on a busy machine. */
+/** Longest start of daemons and services in milliseconds. Daemons and services start slowly on a busy machine. */
 const START = 30_000
 /**
  * Milliseconds for which the client is observed after a contest of equal routers, which may mislead the client for 5 s.

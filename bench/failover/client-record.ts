@@ -11,7 +11,10 @@ type Reply = { readonly at: number; readonly by: number; readonly sequence: numb
 
 export type HolderNumber = { readonly at: number; readonly by: number }
 
-/** Punctuality of the measuring program (the gauge), in milliseconds. These figures do not describe the routers. */
+/**
+ * Punctuality of the measuring program (the gauge), in milliseconds. The figures for punctuality do not describe the
+ * routers.
+ */
 export type Punctuality = {
   readonly fifo: boolean
   /** Median delay of a probe: from the time at which the probe was due to the time at which it was sent. */

@@ -23,8 +23,8 @@ export class JournalReader {
   #rest = new Uint8Array(0)
 
   /**
-   * Returns the complete records that have arrived so far. Their byte order is little endian on every supported
-   * architecture.
+   * Returns the complete records that have arrived so far. The byte order of the records is little endian on every
+   * supported architecture.
    */
   take(chunk: Uint8Array): Entry[] {
     const bytes = new Uint8Array(this.#rest.length + chunk.length)

@@ -1,12 +1,13 @@
 /**
  * Disturbs a healthy group: with programs that use every CPU, and with lost advertisements. This file decides how both
- * disturbances are made in the lab. Both end with the lab at the latest. This file does not know the consequences.
+ * disturbances are made in the lab. CPU load and packet loss end with the lab at the latest. This file does not know
+ * the consequences.
  */
 import { nft } from '../../src/lab/ip.ts'
 import type { Lab } from '../../src/lab/lab.ts'
 
 /**
- * Starts `count` endless loops on the machine that all routers share. Each loop has a session of its own, like a
+ * Starts `count` endless loops on the machine that all routers share. Every loop has a separate session, like a
  * service, because a kernel with autogroup divides CPU time between sessions. Returns the function that ends the loops.
  */
 export function startBusyLoops(lab: Lab, count: number): () => void {

@@ -115,7 +115,7 @@ function result(): Result {
   return { format: 2, machine: machine(), sessions: [...(before?.sessions ?? []), session], cells: cellResults() }
 }
 
-// These handlers are registered before those of the first lab, which remove the lab at the end of this process.
+// The following handlers are registered before those of the first lab, which remove the lab at the end of this process.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.prependOnceListener(signal, () => {
     say(`bench: ${signal}; what was measured is in ${options.out}, --resume goes on from there`)

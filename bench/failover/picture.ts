@@ -49,7 +49,10 @@ const NAMES: Readonly<Record<LineUp, string>> = {
   'keepalived+holdfast': 'keepalived + holdfast',
 }
 
-/** CSS rules with the colours of Okabe and Ito. Their sky blue and orange are light enough for a dark background. */
+/**
+ * CSS rules with the colours of Okabe and Ito. In these colours sky blue and orange are light enough for a dark
+ * background.
+ */
 export const STYLE = `
 text { font-family: system-ui, 'DejaVu Sans', Helvetica, Arial, sans-serif; font-size: 13px; fill: #24292f; }
 .title { font-size: 18px; font-weight: 600; } .quiet { fill: #57606a; font-size: 12px; } .name { font-weight: 600; }

@@ -17,7 +17,7 @@ export type Request = {
   readonly slowRuns: number
 }
 
-/** Scenarios that `make bench` measures without options. They take an hour. */
+/** Scenarios that `make bench` measures without options. The default scenarios take an hour. */
 export const USUAL = ['engine', 'group', 'sigterm', 'yield', 'cut', 'equal', 'heal', 'frozen', 'reload'] as const
 
 const ALL: readonly LineUp[] = ['holdfast', 'keepalived', 'frr']

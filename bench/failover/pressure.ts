@@ -16,7 +16,7 @@ export function pressureNow(): Pressure {
   try {
     stalledUs = Number(/^some .*total=(\d+)/m.exec(readFileSync('/proc/pressure/cpu', 'utf8'))?.[1] ?? Number.NaN)
   } catch {
-    // This kernel has no PSI (/proc/pressure).
+    // The kernel of this machine has no PSI (/proc/pressure).
   }
   return { at: Number(process.hrtime.bigint()) / 1e3, stalledUs }
 }

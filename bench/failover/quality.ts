@@ -10,7 +10,7 @@ export const STEADY_MS = 2_000
 export type GaugeQuality = Punctuality & {
   /**
    * Differences between two measurements of the same outages, in ms: the benchmark's client minus the prober of the
-   * demo. Both send one probe a millisecond.
+   * demo. Client and prober send one probe a millisecond.
    */
   readonly outageDifferencesMs: readonly number[]
   /** Time with two holders as the observer measured it, and the least and greatest time that is possible, in ms. */

@@ -42,8 +42,8 @@ export const PLACES = ['netns', 'compose'] as const
 export type Where = (typeof PLACES)[number]
 
 /**
- * Longest start of a group in milliseconds. Three daemons start slowly on a busy machine, and a run that fails at its
- * start is lost.
+ * Longest start of a group in milliseconds. Groups of three daemons start slowly on a busy machine, and a run that
+ * fails at its start is lost.
  */
 const START = 30_000
 

@@ -1,8 +1,8 @@
 /**
  * Tests the measuring programs on this machine before the runs, on a LAN without daemons where the time of every event
  * is known. This file decides what is compared. The test measures the programs' own punctuality, and compares their
- * outages with those of the demo's prober. It also compares the time with two holders with the time for which two
- * kernels had the address. This file does not know VRRP.
+ * outages with those of the demo's prober. The self-test also compares the time with two holders with the time for
+ * which two kernels had the address. This file does not know VRRP.
  */
 import { ip } from '../../src/lab/ip.ts'
 import { createLab, type Host } from '../../src/lab/lab.ts'

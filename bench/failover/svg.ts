@@ -23,7 +23,7 @@ export const label = (x: number, y: number, text: string, attributes: Attributes
 export const segment = (x1: number, y1: number, x2: number, y2: number, attributes: Attributes = {}): string =>
   element('line', { x1, y1, x2, y2, ...attributes })
 
-/** Shape of a daemon's marks. Each daemon has another shape, so that colour is not the only difference. */
+/** Shape of a daemon's marks. Every daemon has a different shape, so that colour is not the only difference. */
 export type Shape = 'circle' | 'square' | 'triangle' | 'diamond' | 'cross'
 
 export function mark(shape: Shape, x: number, y: number, r: number, attributes: Attributes = {}): string {

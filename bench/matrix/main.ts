@@ -1,8 +1,8 @@
 /**
  * Runs `npm run bench:matrix`: groups of holdfast nodes, of keepalived nodes and of both go through the events of
  * docs/mixed-groups.md. All nodes read a keepalived file, and each cell has a LAN of its own. This file decides how
- * many cells run at the same time. Each figure is compared with keepalived's figure for the same event in the same run.
- * The exit status is 1 if a figure exceeds keepalived's.
+ * many cells run at the same time. Every figure is compared with keepalived's figure for the same event in the same
+ * run. The exit status is 1 if a figure exceeds keepalived's.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs'

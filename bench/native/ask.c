@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs the observer: asks all hosts once a tick which of them has the virtual address (ARP or NDP). It records every
- * answer and every announcement with its MAC address. native/common/who-has.c decides what an answer is. This program
- * does not know which node has which MAC address.
+ * Runs the observer: asks all hosts once a tick which of them has the virtual address (ARP or NDP). The observer
+ * records every answer and every announcement with its MAC address. native/common/who-has.c decides what an answer is.
+ * This program does not know which node has which MAC address.
  */
 #include "gauge.h"
 

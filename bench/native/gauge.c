@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Main program of the benchmark's measuring programs (the gauge): a service, a client that probes it, and an observer
- * that asks which hosts have an address. They only record what they see and when. client-record.ts and
- * observer-record.ts in bench/failover interpret the records. This file decides that the programs use SCHED_FIFO if the
- * kernel permits it. This file does not know VRRP. The benchmark compiles the programs at its start
- * (bench/failover/gauge.ts). They are not part of the product, but use native/common/instrument.c and who-has.c.
+ * that asks which hosts have an address. The measuring programs only record what they receive, and when.
+ * client-record.ts and observer-record.ts in bench/failover interpret the records. This file decides that the programs
+ * use SCHED_FIFO if the kernel permits it. This file does not know VRRP. The benchmark compiles the programs at its
+ * start (bench/failover/gauge.ts). The measuring programs are not part of the product, but use
+ * native/common/instrument.c and who-has.c.
  */
 #include "gauge.h"
 

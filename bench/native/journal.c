@@ -37,8 +37,8 @@ void note(enum kind kind, uint32_t number, uint64_t value, nanos at, nanos other
     return;
   }
   /*
-   * ROOM is a multiple of a record's size, and only complete records are added. So no record is split at the end of the
-   * ring buffer.
+   * ROOM is a multiple of a record's size, and only complete records are added. Because of this size, no record is
+   * split at the end of the ring buffer.
    */
   memcpy(buffer + (first + used) % ROOM, &record, sizeof record);
   used += sizeof record;

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes the certificates and kubeconfigs of a cluster: `scripts/cluster/certificates.sh FOLDER VIP NAME=ADDRESS...`. One authority
-# signs all certificates. The first three names are control plane nodes, whose kubelets use the API server of their node, as
-# kubeadm decides it. All others use the virtual address.
+# Makes the certificates and kubeconfigs of a cluster: `scripts/cluster/certificates.sh FOLDER VIP NAME=ADDRESS...`. A
+# single authority signs all certificates. The first three names of the arguments are control plane nodes, whose
+# kubelets use the API server of their node, as kubeadm decides it. All others use the virtual address.
 set -eu
 
 folder=$1

@@ -35,7 +35,7 @@ else
     mount -t cgroup -o "$controllers" cgroup "$root/sys/fs/cgroup/$place"
   done </proc/self/cgroup
 fi
-# kubelet sets these parameters, which belong to the whole machine. It gets files with the values that it wants.
+# kubelet sets these parameters, which belong to the whole machine. kubelet gets files with the values that it wants.
 mkdir "$root/run/parameters"
 for parameter in vm/overcommit_memory=1 vm/panic_on_oom=0 kernel/panic=10 kernel/panic_on_oops=1 \
   kernel/keys/root_maxkeys=1000000 kernel/keys/root_maxbytes=25000000; do

@@ -28,7 +28,7 @@ export function circumstancesOf(interval: number): Circumstances {
     ...{ interval, down, skew: skewTimeMs(LAST, interval), lifetime: lifetimeOf(down), handover: HANDOVER },
     resolves: RESOLVES_AGAIN,
     misled: limit(RESOLVES_AGAIN + HANDOVER),
-    // Three priorities, few addresses, a bridge that delays nothing.
+    // The group of the bounds has three priorities, few addresses, and a bridge that delays nothing.
     ...{ stagger: 0, lastWord: 0, losers: false, delay: 0, astray: false, givenUp: 0, unheard: false },
     ...{ pacing: 0, unannounced: 0 },
   }

@@ -236,13 +236,16 @@ export class ChaosNode {
     this.#restartIn = ms
   }
 
-  /** Kills engine and guardian. Both are stopped first, so that neither reacts to the death of the other. */
+  /**
+   * Kills engine and guardian. Engine and guardian are stopped first, so that they do not react to the death of each
+   * other.
+   */
   killGroup(): boolean {
     this.signal(['engine', 'guardian'], 'SIGSTOP')
     return this.signal(['engine', 'guardian'], 'SIGKILL')
   }
 
-  /** Reloads with this priority, any number of times. The last reload restores the node's own priority. */
+  /** Reloads with this priority, any number of times. The last reload of the fault restores the node's own priority. */
   reload(priority: number = this.#options.priority): boolean {
     this.configure(priority)
     return this.signal([this.#options.without === 'guardian' ? 'engine' : 'guardian'], 'SIGHUP')

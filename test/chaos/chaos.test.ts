@@ -1,6 +1,7 @@
 /**
- * The chaos suite as part of all tests. Every kind of fault happens once, without a violation. The same suite also runs with one
- * safety net switched off, and must find violations, which shows that it can fail. `make chaos` runs for a chosen time.
+ * The chaos suite as part of all tests. Every kind of fault happens once, without a violation. The suite also runs with
+ * one safety net switched off, and must find violations, which shows that it can fail. `make chaos` runs for a chosen
+ * time.
  */
 import { expect, test } from 'vitest'
 import { storyOf } from '../judge/report.ts'
@@ -14,8 +15,9 @@ import { markdown, violationsIn } from './report.ts'
 const INTERVAL = 100
 const SEED = Number(process.env.CHAOS_SEED ?? 1)
 /**
- * Runs without one safety net, until a violation is seen. Without the drain, the wrong Active yields within two milliseconds. A
- * witness that asks every millisecond sees about one in eight of them: two in a run of sixteen. One run in eight sees none.
+ * Runs without one safety net, until a violation is seen. Without the drain, the wrong Active yields within two
+ * milliseconds. A witness that asks every millisecond sees about one in eight of them: two in a run of sixteen. Of
+ * eight runs, one sees no false takeover.
  */
 const RUNS = 8
 

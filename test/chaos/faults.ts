@@ -54,8 +54,8 @@ const added = (host: Host, device: string): string[] =>
 const VRRP = ['ether type ip ip protocol 112', 'ether type ip6 ip6 nexthdr 112']
 
 /**
- * Loads the rules of one fault as one nftables table. Each frame from port to port passes the rules, a broadcast once for each port.
- * Returns false if the bridge did not take the rules.
+ * Loads the rules of one fault as one nftables table. Every frame from port to port passes the rules, a broadcast once
+ * for each port. Returns false if the bridge did not take the rules.
  */
 async function whileRules(arena: Arena, id: number, rules: readonly string[], during: () => Promise<void>) {
   const { bridge } = arena.lab

@@ -60,8 +60,8 @@ const without = NETS.find((net) => net === values.without)
 if (values.without !== '' && without === undefined) fail(`Cannot use --without "${values.without}"\n${USAGE}`, 64)
 
 const interrupted = new AbortController()
-// The first signal ends the run with a report of the time so far, the second one ends it immediately. The lab would end
-// this process on the first signal, so its listener is removed. The lab still removes itself at the exit.
+// The first signal ends the run with a report of the time so far; the second signal ends the run immediately. The lab
+// would end this process on the first signal, so its listener is removed. The lab still removes itself at the exit.
 function listenToInterrupts(): void {
   process.removeAllListeners('SIGINT')
   process.on('SIGINT', () => (interrupted.signal.aborted ? process.exit(130) : interrupted.abort()))

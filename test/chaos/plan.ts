@@ -1,5 +1,5 @@
 /**
- * Makes a list of faults with their times from a seed. The same seed makes the same list, for holdfast and for
+ * Makes a list of faults with their times from a seed. A seed always makes the same list, for holdfast and for
  * keepalived. Decides the kinds and their order: every kind comes once before one comes again. Decides which faults
  * overlap, and the pause after each, in which one holder can be seen. This file does not know how a fault is inflicted,
  * nor its cost.

@@ -1,7 +1,7 @@
 /**
- * The cluster of scripts/cluster.sh, as a test uses it: kubectl, commands on nodes, accidents, and two clients on the LAN. One
- * client sends a probe each millisecond and learns which node answers. The other one makes an HTTPS request to the API each 10 ms.
- * This file does not know what a test is about.
+ * The cluster of scripts/cluster.sh, as a test uses it: kubectl, commands on nodes, accidents, and two clients on the
+ * LAN. The first client sends a probe each millisecond and learns which node answers. The second client makes an HTTPS
+ * request to the API each 10 ms. This file does not know what a test is about.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'

@@ -1,6 +1,7 @@
 /**
- * The static pod of deploy/static-pod/kubeadm-api.yaml on real nodes (scripts/cluster.sh): kubelet, containerd, runc and the API server are real.
- * Two clients on the LAN observe each accident; the last test prints what they lost, for docs/cluster.md.
+ * The static pod of deploy/static-pod/kubeadm-api.yaml on real nodes (scripts/cluster.sh): kubelet, containerd, runc
+ * and the API server are real. A pair of clients on the LAN observes each accident; the last test prints what they
+ * lost, for docs/cluster.md.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'

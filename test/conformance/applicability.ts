@@ -1,6 +1,6 @@
 /**
- * Decides by rule, and with a reason, which vectors of a file do not apply. It never uses an id, so that a larger
- * file needs no edit here. `declareApplicability` finds a rule that matches everything.
+ * Decides by rule, and with a reason, which vectors of a file do not apply. The decision never uses an id, so that a
+ * larger file needs no edit here. `declareApplicability` finds a rule that matches everything.
  */
 import { expect, test } from 'vitest'
 import type { L2Vector, PacketVector, TxVector } from './vector-file.ts'

@@ -159,7 +159,7 @@ export function declarePacketFile(name: string): readonly PacketVector[] {
   describe(`receive() with profile rfc9568, for the packets of ${name}`, () => {
     test.each(sorted.run)('has the outcome of vector %s', (_, vector) => check(vector))
     declareApplicability(all, sorted)
-    // These vectors must do no harm: no packet from the network may cause an exception.
+    // The vectors of packets must do no harm: no packet from the network may cause an exception.
     test.for(sorted.listed)('throws no exception for vector %s, which does not apply (%3$s)', ([, vector, reason]) => {
       expect(whyNotPacket(vector)).toBe(reason)
       expect(['accepted', 'discarded']).toContain(receiveVector(vector).kind)

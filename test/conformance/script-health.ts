@@ -23,8 +23,8 @@ const scriptResult = z.strictObject({
 })
 
 /**
- * Returns the states of a script. The first run is the start. A hanging run fails when its timeout has passed, and
- * takes the slots until then.
+ * Returns the states of a script. The first run in the list is the start. A hanging run fails when its timeout has
+ * passed, and takes the slots until then.
  */
 export function healthOf(
   vector: TimelineVector,

@@ -1,7 +1,7 @@
 /**
- * The timelines of statemachine-ext.json. They describe keepalived as its users know it. The settings are those of
- * RFC 9568 plus the vector's configuration. A timeline that needs a part that this daemon lacks is listed with that
- * part, by rule and never by its id.
+ * The timelines of statemachine-ext.json. The timelines describe keepalived as its users know it. The settings are
+ * those of RFC 9568 plus the vector's configuration. A timeline that needs a part that this daemon lacks is listed with
+ * that part, by rule and never by its id.
  */
 import { describe, expect, test } from 'vitest'
 import { type TimelineVector, timelineVectors } from './statemachine-vectors.ts'

@@ -1,6 +1,6 @@
 /**
- * Plays a vector's events on src/vrrp by the vector's own clock (whole microseconds). It returns the effects in the
- * vector's terms. Deadlines fire where the vectors put them: truncated to a microsecond, after an event of the same
+ * Plays a vector's events on src/vrrp by the vector's own clock (whole microseconds). The replay returns the effects in
+ * the vector's terms. Deadlines fire where the vectors put them: truncated to a microsecond, after an event of the same
  * moment. This file knows no expectation.
  */
 import type { Effect } from '../../src/vrrp/effect.ts'

@@ -27,7 +27,8 @@ export function differenceOf(vector: TimelineVector, read?: ReadonlyMap<string, 
 
 /**
  * Returns the lines to compare. VR-FSM-25: keepalived restarts Adver_Timer after an immediate advertisement, RFC 9568
- * §6.4.3 does not. Both are accepted: from the first such advertisement on, only answers to an event are compared.
+ * §6.4.3 does not. The tests accept the two behaviours: from the first such advertisement on, only answers to an event
+ * are compared.
  */
 function comparable(lines: readonly Line[], { events }: TimelineVector): Line[] {
   const answers = ({ at }: Line) => events.some((event) => event.type === 'advert' && event.at_us === at)

@@ -1,9 +1,9 @@
 /**
- * Plays a timeline of statemachine-ext.json on src/vrrp. It returns what is visible from outside: packets, and lines
- * of keepalived's notification FIFO. Instances of a group are stepped as one
- * (vrrp/extensions/sync-group/sync-group.ts). Trackers use the daemon's own sum and faults
- * (daemon/health/tracking.ts). Announcements use its announcer with the schedule of profile keepalived, scripts use
- * healthcheck/health.ts, unicast packets use the checks of receive.ts. No expectation is known here.
+ * Plays a timeline of statemachine-ext.json on src/vrrp. The replay returns what is visible from outside: packets, and
+ * lines of keepalived's notification FIFO. Instances of a group are stepped as one
+ * (vrrp/extensions/sync-group/sync-group.ts). Trackers use the daemon's own sum and faults (daemon/health/tracking.ts).
+ * Announcements use its announcer with the schedule of profile keepalived, scripts use healthcheck/health.ts, unicast
+ * packets use the checks of receive.ts. No expectation is known here.
  */
 import { announcementIn } from '../../src/arp/probe.ts'
 import type { ResolvedRouter } from '../../src/config/resolve.ts'

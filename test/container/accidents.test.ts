@@ -1,8 +1,8 @@
 /**
- * Accidents of containers: killed, stopped, frozen, out of memory, off their network, unable to receive each other. Each test checks the
- * holder that answers the clients, and that no other router has the addresses afterwards. The group heals to its first router, without a
- * restart of any container that was not stopped. Each bound is the time of the mechanism plus time for a busy machine. The benchmark
- * measures times.
+ * Accidents of containers: killed, stopped, frozen, out of memory, off their network, unable to receive each other.
+ * Each test checks the holder that answers the clients, and that no other router has the addresses afterwards. The
+ * group heals to its first router, without a restart of any container that was not stopped. A bound of these tests is
+ * the time of the mechanism plus time for a busy machine. The benchmark measures times.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
@@ -23,7 +23,7 @@ describeContainer('a group of three routers in containers', () => {
   afterAll(() => routers?.destroy())
   beforeEach(() => routers.heal())
 
-  /** Expects one takeover by r2 within the bound. Then `heal` brings the addresses back to r1. */
+  /** Expects one takeover by r2 within the bound. After the takeover `heal` brings the addresses back to r1. */
   async function movesToSecondAndBack(since: number, occasion: string, heal: () => Promise<void>): Promise<void> {
     expect(routers.longestGap(since), `ms without an answer after ${occasion}`).toBeLessThan(UNTOLD)
     routers.expectHolders(['r2'], since, occasion)

@@ -95,7 +95,7 @@ export class Containers {
     docker(['network', 'create', '--internal', ...MARK, NETWORK])
   }
 
-  /** Returns the mounts. Each container has a VRID of its own, so that a leaving router affects no other container. */
+  /** Returns the mounts. Every container has a separate VRID, so that a leaving router affects no other container. */
   #mounts(interfaceName: string): string[] {
     this.#vrid += 1
     const router = {

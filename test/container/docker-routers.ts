@@ -119,7 +119,7 @@ export class DockerRouter {
     await this.#respond()
   }
 
-  /** Heals the container from any state. Afterwards the container runs, is not paused and is on the network. */
+  /** Heals the container from any state. After heal() the container runs, is not paused and is on the network. */
   async heal(): Promise<void> {
     if (this.#container === undefined) return this.create()
     const { State, NetworkSettings } = await this.container.inspect()

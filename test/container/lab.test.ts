@@ -1,7 +1,7 @@
 /**
  * `make lab` as a user types it. docker-compose.yml starts, each fault happens once, and the observations of its client
- * are compared with those of its Prometheus. This file does not know how the lab works. Each bound is the time of the
- * mechanism plus time for a busy machine.
+ * are compared with those of its Prometheus. This file does not know how the lab works. Every bound of these tests is
+ * the time of the mechanism plus time for a busy machine.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -15,7 +15,8 @@ import { describeContainer } from '../support/require.ts'
 
 const FAULTS = ['drain', 'stop', 'kill', 'oom', 'pause', 'disconnect', 'carrier', 'split', 'keepalived']
 /**
- * Limit in ms for faults without priority 0, or that only a kernel handles. They take Active_Down_Interval, 0.7 s at an interval of 200 ms.
+ * Limit in ms for faults without priority 0, or that only a kernel handles. Such faults take Active_Down_Interval, 0.7
+ * s at an interval of 200 ms.
  */
 const UNTOLD = 5_000
 

@@ -20,7 +20,7 @@ import { IMAGE } from './build-image.ts'
 
 const SUPPORT = join(packageRoot(), 'test', 'support')
 const SAMPLES = join(packageRoot(), 'test', 'samples', 'keepalived')
-/** Image of OpenShift. It stays after the run, as IMAGE stays. */
+/** Image of OpenShift. OpenShift's image stays after the run, as IMAGE stays. */
 const OPENSHIFT = 'holdfast-openshift:test'
 const MONITOR = 'holdfast-stand-in-monitor:test'
 const INGRESS_VIP = '10.77.0.101'
@@ -319,7 +319,7 @@ describeStaticPod(() => {
         const worker = node(4, 'openshift-ingress.yaml')
         const files = ['bootstrap.conf', 'master.conf', 'master.conf', 'worker.conf']
         for (const [index, pod] of [bootstrap, second, third, worker].entries()) {
-          // These files are written by the operator of the cluster.
+          // The following files are written by the operator of the cluster.
           const resources = '/etc/kubernetes/static-pod-resources/keepalived'
           pod.write(`${resources}/keepalived.conf.tmpl`, templateFor(files[index] ?? '', pod.host.address))
           pod.write('/etc/kubernetes/kubeconfig', '')

@@ -1,6 +1,7 @@
 /**
- * The image of three routers is replaced, one router after the other, the router with the lowest priority first. The steps are those of an
- * operator: stop, remove, start the new container, check that it is Backup, go on. Two clients ask during the whole upgrade.
+ * The image of three routers is replaced, one router after the other, the router with the lowest priority first. The
+ * steps are those of an operator: stop, remove, start the new container, check that it is Backup, go on. A pair of
+ * clients asks during the whole upgrade.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'

@@ -94,7 +94,7 @@ describeContainer('a Prometheus that scrapes three routers in containers', () =>
           true,
         )
       }
-      // The other direction: a router that answered for two scrapes must have been scraped as the Active.
+      // Check in the other direction: a router that answered for two scrapes must have been scraped as the Active.
       const long = periods.filter((period) => period.to - Math.max(period.from, at) > 2 * SLACK)
       expect(long.map(({ name }) => name).slice(-2), `long periods of ${family}`).toEqual(['r2', 'r1'])
       for (const period of long) {

@@ -1,8 +1,8 @@
 /**
  * Finds deliveries of messages that the explorer tries in one order only, because every order leads to the same world
  * (docs/adr/0055). When no fault is left, a Backup that receives a message sends nothing, so no other node can notice
- * the time of the delivery. This file decides which deliveries these are. Each such delivery is checked: if the node
- * sends anything, the exploration ends with an error.
+ * the time of the delivery. This file decides which deliveries these are. Every delivery of this kind is checked: if
+ * the node sends anything, the exploration ends with an error.
  */
 import { isOwner } from '../../src/vrrp/parameters.ts'
 import { type Action, after, describe, nextDue } from './actions.ts'

@@ -1,7 +1,7 @@
 /**
- * Visits every world that can be reached with a number of steps and a number of faults. Each world is visited once,
- * those with the fewest steps first. So the first wrong world has a shortest story. This file does not know what a
- * world is and what can happen in it, and accesses no files.
+ * Visits every world that can be reached with a number of steps and a number of faults. Every world is visited once;
+ * worlds with the fewest steps come first. In this order the first wrong world has a shortest story. This file does not
+ * know what a world is and what can happen in it, and accesses no files.
  */
 import { type Action, after, beginning, describe, ENGINE, possible } from './actions.ts'
 import { settled } from './commuting.ts'
@@ -30,8 +30,8 @@ export type Outcome = {
   readonly states: number
   readonly transitions: number
   /**
-   * Number of steps for which all stories were followed. It is smaller than the wanted number if the limit `states`
-   * ended the exploration.
+   * Number of steps for which all stories were followed. This number of steps is smaller than the wanted number if the
+   * limit `states` ended the exploration.
    */
   readonly depth: number
   /** True if no world was left to visit, so that more steps would find nothing else. */
@@ -149,7 +149,7 @@ export function tooLong({ active, settled }: Future, limit: Future): string | un
   return undefined
 }
 
-/** All actions that have occurred, each once. There are few of them. */
+/** All actions that have occurred, each once. The number of such actions is small. */
 const words: Action[] = []
 const places = new Map<string, number>()
 function wordOf(action: Action): number {

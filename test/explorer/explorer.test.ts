@@ -103,8 +103,8 @@ test.each(readdirSync(STORIES))('the story %s no longer ends in a wrong world', 
 })
 
 /**
- * Worlds are compared with now = 0 and without old times. So the state machine must give the same result for a state
- * and for its canonical form, at every time of day.
+ * Worlds are compared with now = 0 and without old times. For this comparison the state machine must give the same
+ * result for a state and for its canonical form, at every time of day.
  */
 test('the state machine has the same outcome for a state and its canonical form', () => {
   let asked = 0

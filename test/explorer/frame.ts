@@ -1,8 +1,8 @@
 /**
  * Converts the state of a node to its canonical form: all its moments are counted from another now, and everything is
- * left out that can no longer decide anything. Each rule names the code that reads the value. A wrong rule would merge
- * worlds that differ, so there are few rules. explorer.test.ts checks with the state machine itself that the form makes
- * no difference. A field of a state that this file does not name is a type error.
+ * left out that can no longer decide anything. Every rule of this file names the code that reads the value. A wrong
+ * rule would merge worlds that differ, so there are few rules. explorer.test.ts checks with the state machine itself
+ * that the form makes no difference. A field of a state that this file does not name is a type error.
  */
 import type { HeardActive, State } from '../../src/vrrp/state.ts'
 import { type Millis, millis } from '../../src/wire/units.ts'
@@ -25,8 +25,8 @@ export function inFrame(state: State, elapsed: number, { interval, minHold }: Se
   const since = (at: Millis): Millis => millis(at - elapsed)
   /** Limits the age of a moment: an age above `enough` ms makes no difference to the state machine. */
   const atLeast = (at: Millis, enough: number): Millis => millis(Math.max(since(at), 0 - enough))
-  // This age is greater than that of every packet in a queue by more than an interval, and greater than any
-  // Active_Down_Interval.
+  // The age on the next line is greater than that of every packet in a queue by more than an interval, and greater than
+  // any Active_Down_Interval.
   const past = (LONGEST_WAIT + LONGEST_STEP + 2) * interval
   const bounded = (at: Millis): Millis => atLeast(at, past)
   const maybe = (at: Millis | undefined): Millis | undefined => (at === undefined ? undefined : bounded(at))

@@ -1,7 +1,8 @@
 /**
  * Decides whether two worlds are equal: compared exactly, not by a hash. A node in its state, and the content of the
- * wire, occur in many worlds and are stored once (frame.ts has given every value one form and one order). So a world is
- * stored as five numbers. Parts that did not change from one world to the next are neither written nor compared.
+ * wire, occur in many worlds and are stored once (frame.ts has given every value one form and one order). By this, a
+ * world is stored as five numbers. Parts that did not change from one world to the next are neither written nor
+ * compared.
  */
 import { Rows, Shared } from './table.ts'
 import type { Node, Overlap, World } from './world.ts'

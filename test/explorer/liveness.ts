@@ -1,7 +1,8 @@
 /**
  * Computes the future of a world without further faults: stalled nodes wake, every message arrives without a delay, and
- * deadlines end in their order. There is exactly one such future. Its duration is the time to the next world plus the
- * duration from there, and known worlds are not computed again. A stopped node stays off, unless no node is left.
+ * deadlines end in their order. Without further faults, a world has exactly one future. The duration of this future is
+ * the time to the next world plus the duration from there, and known worlds are not computed again. A stopped node
+ * stays off, unless no node is left.
  */
 import { type Action, after, arrivalOf, dueOf, nextDue } from './actions.ts'
 import { Parts } from './identity.ts'
@@ -135,8 +136,8 @@ function isSettled({ nodes, wire }: World, setting: Setting): boolean {
 }
 
 /**
- * Returns the longest allowed times in ms. By then, the node with the longest wait has waited. Each Returning node has
- * asked for the address before, and the others have received the answer. A Leaving node begins to wait when it has
+ * Returns the longest allowed times in ms. By then, the node with the longest wait has waited. Every Returning node has
+ * asked for the address before, and all other nodes have received the answer. A Leaving node begins to wait when it has
  * left. A node that follows a router of lower priority for a while begins to wait when that while ends.
  */
 export function bounds({ interval, preemptDelay }: Setting, { nodes }: World): Future {

@@ -1,7 +1,8 @@
 /**
  * Measures how long two nodes are Active together, or both answer, while they could receive each other. "One exchange"
- * is the time in which each node has advertised once and the other has received it. This file decides what keeps two
- * nodes from receiving each other, and the longest allowed time. This file does not know why a node has its state.
+ * is the time in which two nodes have advertised once and have received each other's advertisement. This file decides
+ * what keeps two nodes from receiving each other, and the longest allowed time. This file does not know why a node has
+ * its state.
  */
 import type { State } from '../../src/vrrp/state.ts'
 import { isAwake, NAMES, type Node, type Overlap, PAIRS, placeOf, type Setting, type Who, type World } from './world.ts'

@@ -9,7 +9,10 @@ import { address } from '../../src/wire/address.ts'
 import { centis, millis } from '../../src/wire/units.ts'
 import { type FaultKind, LONGEST_WAIT, type Setting, type Who } from './world.ts'
 
-/** Advertisement interval in ms, as on most LANs. Its parts are multiples of a power of two, so that sums are exact. */
+/**
+ * Advertisement interval in ms, as on most LANs. The parts of this interval are multiples of a power of two, so that
+ * sums are exact.
+ */
 const INTERVAL = 1_000
 /** minHold in ms, shorter than the default of 10 s, so that stories are both shorter and longer than it. */
 const MIN_HOLD = 2_000

@@ -1,11 +1,13 @@
 /**
  * Defines the explored worlds: three nodes with one virtual router each, and the messages on the wire between them, as
- * values. A world has no clock: its "now" is 0, and every moment in it counts from there. So the same situation an hour
- * later is the same world. This file decides which parts of a LAN are modelled. actions.ts has the possible events.
+ * values. A world has no clock: its "now" is 0, and every moment in it counts from there. By this rule the same
+ * situation an hour later is the same world. This file decides which parts of a LAN are modelled. actions.ts has the
+ * possible events.
  *
  * Time is reduced to the order of deadlines. A message takes no time, but any other possible event may happen between
  * its sending and its arrival, in every order. A delayed message stays on the wire beyond the next moment at which a
- * deadline ends. So all moments are sums of the protocol's own intervals, and the number of worlds stays small.
+ * deadline ends. By this rule all moments are sums of the protocol's own intervals, and the number of worlds stays
+ * small.
  */
 import type { Parameters } from '../../src/vrrp/parameters.ts'
 import type { State } from '../../src/vrrp/state.ts'

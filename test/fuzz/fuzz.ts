@@ -1,7 +1,7 @@
 /**
  * Millions of inputs and their failures: the body of main.ts and of the short run in CI. An input with a new outcome
- * (Target.examine) joins the inputs that are mutated; a failing input is shrunk. The same seed gives the same inputs.
- * This file does not know processes and files.
+ * (Target.examine) joins the inputs that are mutated; a failing input is shrunk. A seed of the fuzzer always gives the
+ * same inputs. This file does not know processes and files.
  */
 import { chanceOf, hashOf } from '../../src/simulator/chance.ts'
 import { mutated, replaced } from './mutation.ts'

@@ -13,7 +13,7 @@ export type Target = {
   readonly short: number
   /**
    * Throws Error when anything is wrong with the result. Returns the outcome in a few words: an input with a new
-   * outcome is kept and mutated further. So there must not be many outcomes.
+   * outcome is kept and mutated further. For this reason a target must not have many outcomes.
    */
   readonly examine: (input: Uint8Array) => string
 }

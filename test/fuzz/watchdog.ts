@@ -1,6 +1,6 @@
 /**
- * Watchdog of an input that never ends. Another thread looks at the current input. If it stays the same for too long,
- * the thread writes it to a file and ends the process.
+ * Watchdog of an input that never ends. A separate thread looks at the current input. If it stays the same for too
+ * long, the thread writes it to a file and ends the process.
  */
 import { Worker } from 'node:worker_threads'
 

@@ -54,16 +54,17 @@ async function expectContentHoldfast(daemon: Holdfast): Promise<void> {
 
 const WARN = 40
 /**
- * Log lines that are no problem: advice on the configuration, and messages of the cleanup plan. Also the report that the kernel of a
- * competing Active still answers for the address, after a heal or after the death of its daemon. holdfast must report that.
+ * Log lines that are no problem: advice on the configuration, and messages of the cleanup plan. The list also has the
+ * report that the kernel of a competing Active still answers for the address, after a heal or after the death of its
+ * daemon. holdfast must report that.
  */
 const NEWS = [
-  // These lines come only with HOLDFAST_TEST_IO. They name the limits of that kind of socket.
+  // The following lines come only with HOLDFAST_TEST_IO. The lines name the limits of the raw socket.
   /^io: raw-socket: /,
   /: warning: |^engine died: removed \d+ VIPs?, sent priority 0$|^engine killed by signal 9 \(SIGKILL\)$/,
   /: another host, [0-9a-f:]{17}, answers for \S+ as well$|^Removed .*: an earlier run of holdfast installed it and did not remove it$/,
-  // This line comes again at each repeated question. FRR's macvlan answers until zebra removes its carrier, and on a busy machine for
-  // longer.
+  // The next line comes again at each repeated question. FRR's macvlan answers until zebra removes its carrier, and on
+  // a busy machine for longer.
   /: duplicate holder: 00:00:5e:00:0[12]:[0-9a-f]{2} .* as well: gratuitous ARP or NA sent again$/,
   /: Leaving → Initialize: /,
 ]

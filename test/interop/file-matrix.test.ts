@@ -1,7 +1,7 @@
 /**
- * holdfast between two keepalived nodes, all with keepalived's file, through the events of docs/mixed-groups.md. These are the two cells
- * with the most differences. npm run bench:matrix has all twelve cells, beside groups of one kind. Decides the bounds by the formula of
- * keepalived's own outages.
+ * holdfast between two keepalived nodes, all with keepalived's file, through the events of docs/mixed-groups.md. The
+ * test has the two cells of the matrix with the most differences. npm run bench:matrix has all twelve cells, beside
+ * groups of one kind. Decides the bounds by the formula of keepalived's own outages.
  */
 import { expect, type TestContext } from 'vitest'
 import { judgeTime } from '../judge/time.ts'
@@ -18,10 +18,10 @@ const CELLS: Readonly<Record<string, Row>> = {
 const SLACK = 700
 const PROMISE = 'docs/migrating-from-keepalived.md'
 /**
- * Limit in ms with several holders. One advertisement decides between equal nodes that take over together, and a leaving node stops 5 ms
- * after the successor's announcement. Both took 10 to 20 ms for daemons with a CPU. A daemon without CPU reads the advertisement late, and
- * answers until then (149 ms was seen). Nodes that need a second advertisement answer together for 1 s and more. npm run bench:matrix
- * checks 20 ms.
+ * Limit in ms with several holders. One advertisement decides between equal nodes that take over together, and a
+ * leaving node stops 5 ms after the successor's announcement. The election and the stop took 10 to 20 ms for daemons
+ * with a CPU. A daemon without CPU reads the advertisement late, and answers until then (149 ms was seen). Nodes that
+ * need a second advertisement answer together for 1 s and more. npm run bench:matrix checks 20 ms.
  */
 const SEVERAL = 500
 /**
@@ -29,7 +29,7 @@ const SEVERAL = 500
  * answer for the Skew_Time of the successor, which is 727 ms and more.
  */
 const HANDED_OVER = 400
-/** Skew_Time in ms of priority 40. It is the longest Skew_Time of the priorities 40, 60 and 70. */
+/** Skew_Time in ms of priority 40. Priority 40 has the longest Skew_Time of the priorities 40, 60 and 70. */
 const SKEW = ((256 - 40) / 256) * 1_000
 
 function nobodyAllowed({ event, outcome }: Measured): number {

@@ -109,8 +109,9 @@ describeHaproxy('a node with http and tcp checks of HAProxy every second', () =>
     for (const [i, { name, runs, results }] of after.entries()) {
       const { runs: asked = 0, results: { ok = 0 } = {} } = before[i] ?? {}
       const failed = runs - asked - ((results.ok ?? 0) - ok)
-      // Skipped slots are not counted. Each reload is followed by three checks 20 ms apart. A check on a busy node takes longer than that:
-      // on two cores beside two other files, two of five were skipped. A run without an answer fails after 900 ms.
+      // Skipped slots are not counted. Every reload of HAProxy is followed by three checks 20 ms apart. A check on a
+      // busy node takes longer than that: on two cores beside two other files, two of five were skipped. A run without
+      // an answer fails after 900 ms.
       expect([name, failed], 'failed runs').toEqual([name, 0])
       expect(runs - asked, `runs of ${name} in ${RELOADS} s`).toBeGreaterThanOrEqual(2)
     }

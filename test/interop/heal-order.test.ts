@@ -2,8 +2,8 @@
  * Plays the only order of packets after which no router asks the LAN for another holder of the address. The cut heals
  * after the Active has asked for another holder of the address, and before the Active advertises. keepalived yields to
  * the advertisement without a packet, and only later packets can show that (docs/adr/0022). By chance this happens once
- * in hundreds of heals. Here it happens every time, because the bridge opens with the advertisement. The pair and its
- * assertions are in pair.ts.
+ * in hundreds of heals. In this test the rare order happens every time, because the bridge opens with the
+ * advertisement. The pair and its assertions are in pair.ts.
  */
 import { type TestContext, test } from 'vitest'
 import { ADVERTISEMENT, Gate, PROBE } from '../../src/lab/gate.ts'
@@ -79,7 +79,7 @@ describeInterop('a cut that heals between the question and the advertisement', (
   // The question of a unicast router has the address of its peer.
   for (const row of rows.filter(({ listed, transport }) => listed || transport === 'unicast'))
     turns.test(nameOf(row), (context) => heals(row, context))
-  // One row at a time. An unlisted router must be asked in the microseconds in which keepalived still answers.
+  // The rows run one at a time. An unlisted router must be asked in the microseconds in which keepalived still answers.
   for (const row of rows.filter(({ listed, transport }) => !listed && transport === 'multicast'))
     test(nameOf(row), (context) => heals(row, context))
 })

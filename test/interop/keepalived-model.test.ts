@@ -1,8 +1,8 @@
 /**
- * The simulator's model of keepalived (src/simulator/keepalived/keepalived-node.ts) beside the real keepalived: the same files, the same
- * accidents at the same times, and two or three nodes of keepalived alone. Both must have the same holders in the same order, and equal
- * numbers of announcements and of packets with priority 0. Times may differ within an interval. MODEL_TABLE=FILE writes both histories. The
- * real keepalived is the reference.
+ * The simulator's model of keepalived (src/simulator/keepalived/keepalived-node.ts) beside the real keepalived: the
+ * same files, the same accidents at the same times, and two or three nodes of keepalived alone. Model and keepalived
+ * must have the same holders in the same order, and equal numbers of announcements and of packets with priority 0.
+ * Times may differ within an interval. MODEL_TABLE=FILE writes both histories. The real keepalived is the reference.
  */
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -19,7 +19,9 @@ import { address } from '../../src/wire/address.ts'
 import { read } from '../support/keepalived-text.ts'
 import { describeInterop } from '../support/require.ts'
 
-/** Interval in ms. It is long, because a keepalived without CPU for three intervals takes over for no reason. */
+/**
+ * Interval in ms. The interval is long, because a keepalived without CPU for three intervals takes over for no reason.
+ */
 const INTERVAL = Number(process.env.MODEL_INTERVAL ?? '1000')
 /** Shortest time of a holder in ms. A shorter time is a hand-over, whose order is chance. */
 const MOMENT = 100
@@ -301,7 +303,8 @@ describeInterop('the model of keepalived in the simulator', () => {
       try {
         return expectAlike(first)
       } catch {
-        // A keepalived without CPU for three intervals takes over for no reason (docs/performance.md). So the story is played again.
+        // A keepalived without CPU for three intervals takes over for no reason (docs/performance.md). For this reason
+        // a story with such a takeover is played again.
         again++
       }
       const [alone] = await playAll([story])

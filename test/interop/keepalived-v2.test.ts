@@ -1,6 +1,7 @@
 /**
- * holdfast and Debian's keepalived in one VRRPv2 group with a password, as OpenShift's files configure it. At an interval of a second every
- * step is slow. So the rows run beside each other: all of them wait more than they work.
+ * holdfast and Debian's keepalived in one VRRPv2 group with a password, as OpenShift's files configure it. At an
+ * interval of a second every step is slow. For this reason the rows run beside each other: all of them wait more than
+ * they work.
  */
 import { describeInterop } from '../support/require.ts'
 import { matchesOf } from './match.ts'

@@ -42,8 +42,8 @@ const now = (): number => Date.now() / 1_000
 const since = (frames: readonly Frame[], at: number) => frames.filter((frame) => Number(frame.at) >= at)
 
 /**
- * Plays the steps one after the other, as accidents follow each other on a node. One LAN, one start of the daemons and one capture serve
- * all steps.
+ * Plays the steps one after the other, as accidents follow each other on a node. All steps use one LAN, one start of
+ * the daemons and one capture.
  */
 async function play(match: Match, steps: readonly Step[], { onTestFinished }: TestContext): Promise<void> {
   const group = new Pair(match)
@@ -94,8 +94,9 @@ const preempts: Step = async (group) => {
 }
 
 /**
- * Returns the first frame of the last run of frames without a silence of `silence`. A router may stop again while it starts (FRR, when its
- * macvlan comes up late). The other router then must follow, and is not late.
+ * Returns the first frame of the last run of frames without a silence of `silence`. A router may stop again while it
+ * starts (FRR, when its macvlan comes up late). After such a stop the second router must follow, and does not count as
+ * late.
  */
 function sinceSilence(frames: readonly Frame[], silence: number): Frame | undefined {
   const begins = frames.filter(({ at }, i) => i === 0 || 1000 * (Number(at) - Number(frames[i - 1]?.at)) > silence)
@@ -154,7 +155,7 @@ const leaves: Step = async (group) => {
   const skew = skewTimeOf(protocol, PRIORITY.low)
   const took = group.movedAfter('high', at)
   judgeTime(`from SIGTERM of ${high} until ${low} answered the client`, took, skew + SLACK, 'RFC 9568 §6.4.2')
-  // holdfast answers until its successor has announced itself. The other daemons first remove the address.
+  // holdfast answers until its successor has announced itself. All other daemons first remove the address.
   const silence = leaver instanceof Holdfast ? HANDED_OVER : skew + SLACK
   const unanswered = group.silenceSince(at)
   judgeTime(`without an answer when ${high} left`, unanswered, silence, 'docs/migrating-from-keepalived.md')

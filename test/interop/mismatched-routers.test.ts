@@ -1,6 +1,7 @@
 /**
- * Mismatched routers: routers with our VRID but another version, password, address list or checksum, or with a hop limit that ttlCheck
- * refuses. VRRP then makes both routers Active. Each side must name the other, so that an operator does not search for a network fault.
+ * Mismatched routers: routers with our VRID but another version, password, address list or checksum, or with a hop
+ * limit that ttlCheck refuses. VRRP then makes both routers Active. The two routers must name each other, so that an
+ * operator does not search for a network fault.
  */
 import { expect, test } from 'vitest'
 import { statusCommand } from '../../src/cli/status/status.ts'

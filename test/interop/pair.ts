@@ -101,7 +101,10 @@ export class Pair {
     return daemon
   }
 
-  /** Returns the routers whose kernel answers for the address. Their kernel has the address on an interface that is up. */
+  /**
+   * Returns the routers whose kernel answers for the address. The kernel of such a router has the address on an
+   * interface that is up.
+   */
   holders(): string[] {
     const answers = (host: Host): boolean =>
       linksOf(host).some(

@@ -1,7 +1,7 @@
 /**
  * A typical migration of five nodes with keepalived's file. On one node after the other, the holder last, keepalived is
  * stopped and holdfast is started with the same file; then all nodes go back to keepalived. A client resolves the
- * address again every millisecond. Each outage is compared with the outage of a leaving keepalived in the same group.
+ * address again every millisecond. Every outage is compared with the outage of a leaving keepalived in the same group.
  * This file does not know the content of the file.
  */
 import { expect, type TestContext } from 'vitest'
@@ -15,8 +15,8 @@ import { expectContent } from './content.ts'
 
 const NODES = 5
 /**
- * A row. `equal`: equal priorities as on OpenShift. Otherwise priorities differ, and the first holder takes the address back when it
- * returns.
+ * A row. `equal`: equal priorities as on OpenShift. Without `equal` the priorities differ, and the first holder takes
+ * the address back when it returns.
  */
 type Plan = Row & { readonly equal?: boolean }
 
@@ -42,8 +42,9 @@ const SLACK = 500
  */
 const HANDED_OVER = 300
 /**
- * Limit in ms without an answer. If several equal keepalived nodes take over, a loser may announce last. The winner announces again 30 and
- * 120 ms after the loser's last announcement (docs/adr/0045). Otherwise the client would wait for 5 s.
+ * Limit in ms without an answer. If several equal keepalived nodes take over, a loser may announce last. The winner
+ * announces again 30 and 120 ms after the loser's last announcement (docs/adr/0045). Without these announcements the
+ * client would wait for 5 s.
  */
 const REMINDED = 500
 /**
@@ -174,7 +175,8 @@ async function replaces(name: string, plan: Plan, { onTestFinished }: TestContex
   const roll = new Replacement(plan)
   onTestFinished(() => roll.group.destroy())
   await roll.begin()
-  // The reference is keepalived's own outage when its holder leaves and comes back. It is measured twice, since outages differ.
+  // The reference is keepalived's own outage when its holder leaves and comes back. The reference is measured twice,
+  // since outages differ.
   for (let i = 0; i < 2; i++) await roll.replace(roll.holder, 'keepalived')
   const alone = [...roll.moves]
   await roll.replaceAll('holdfast')
@@ -195,7 +197,8 @@ async function replaces(name: string, plan: Plan, { onTestFinished }: TestContex
     const least = equal ? Math.min(...theirs) : Math.max(...theirs)
     const handedOver = move.what === 'leaves' && move.kind === 'holdfast'
     const allowed = handedOver ? (equal ? REMINDED : HANDED_OVER) : least + SLACK
-    // A client without CPU asks less often and receives fewer answers. So its lost answers count, one for each millisecond.
+    // A client without CPU asks less often and receives fewer answers. For such a client the lost answers count, one
+    // for each millisecond.
     const outage = Math.min(move.silence, move.lost)
     const promise = 'docs/migrating-from-keepalived.md'
     judgeTime(`without an answer; keepalived alone ${theirs.join(' and ')}: ${told}`, outage, allowed, promise)

@@ -83,7 +83,7 @@ async function table(node: Node, process: LoggedProcess): Promise<Record<string,
   await eventually(
     `${node.file} to be in force`,
     () => {
-      // Each attempt requests a dump and reads the dump of the attempt before, because the daemon writes it late.
+      // Every attempt requests a dump and reads the dump of the attempt before, because the daemon writes it late.
       if (existsSync(path)) found = instancesIn(readFileSync(path, 'utf8'))
       process.signal('SIGUSR1')
       const all = Object.values(found)

@@ -1,8 +1,8 @@
 /**
- * A cut so long that the kernel has lost its unicast peer. The better router's advertisement waits in the kernel for the neighbour's MAC.
- * The kernel sends it with the first exchange of addresses after the heal. Then keepalived yields to it without a packet, before any router
- * was asked (docs/adr/0022). The client must not keep keepalived's MAC. Decides how a kernel gets into this state. The pair and its
- * assertions are in pair.ts.
+ * A cut so long that the kernel has lost its unicast peer. The better router's advertisement waits in the kernel for
+ * the neighbour's MAC. The kernel sends it with the first exchange of addresses after the heal. In this case keepalived
+ * yields to the advertisement without a packet, before any router was asked (docs/adr/0022). The client must not keep
+ * keepalived's MAC. Decides how a kernel gets into this state. The pair and its assertions are in pair.ts.
  */
 import { expect, test } from 'vitest'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'

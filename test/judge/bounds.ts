@@ -1,14 +1,15 @@
 /**
  * Bounds for each accident of a node or of the LAN: how long two nodes may answer, how long no node may answer, and how
- * long a client may get no answer. Each bound follows from RFC 9568 or from a page of docs/, and none from a
+ * long a client may get no answer. Every bound follows from RFC 9568 or from a page of docs/, and none from a
  * measurement. A suite supplies its circumstances, and names the accident of each of its faults. This file does not
  * know runs and results. Pure.
  */
 import type { Question } from './outages.ts'
 
 /**
- * One bound in milliseconds: `length` for one piece, and `after` for the part of it after the end of the accident. With
- * `forced`, the protocol requires the effect while the accident lasts, and `length` counts only the time outside of the accident.
+ * A bound in milliseconds: `length` for one piece, and `after` for the part of it after the end of the accident. With
+ * `forced`, the protocol requires the effect while the accident lasts, and `length` counts only the time outside of the
+ * accident.
  */
 export type Limit = { readonly length: number; readonly after: number; readonly forced?: boolean }
 export type Limits = Readonly<Record<Question, Limit>>
@@ -39,7 +40,10 @@ export type Circumstances = {
   readonly delay: number
   /** A single packet may be lost, or overtake another one. */
   readonly astray: boolean
-  /** Two may be Active without receiving each other, or announce too late for a client to follow. The client gives up after so long. */
+  /**
+   * Two nodes may be Active without receiving each other, or announce too late for a client to follow. The client gives
+   * up after so long.
+   */
   readonly givenUp: number
   /** A packet may be lost, or a node may go while two are Active: a clean leave is then as a silent death. */
   readonly unheard: boolean
@@ -61,7 +65,7 @@ export const BEAT = 250
 export const patienceOf = (lifetime: number): number => Math.max(1_000, lifetime / 2)
 /** RFC 4861 §10 RetransTimer, and the same of Linux for ARP. */
 export const RESOLVES_AGAIN = 1_000
-/** So many advertisements in a row are not lost: 0.3 ^ 12 < 1e-6. */
+/** This number of advertisements in a row is never lost: 0.3 ^ 12 < 1e-6. */
 const EXCHANGES = 12
 /** An address that another program removed is put back and announced immediately (docs/failures.md): by then. */
 const INSTALLED = 10
@@ -88,7 +92,7 @@ export function stepsIn(on: Circumstances) {
   return {
     ...{ packet, settled, released, left: unheard ? settled : released },
     one: limit(packet),
-    /** Two Actives receive each other again. */
+    /** Case: two Actives receive each other again. */
     healed: limit(interval + packet),
     /** A client follows the announcement, which needs no Active_Down_Interval. */
     led: limit(settled, lastWord + packet),

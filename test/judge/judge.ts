@@ -117,8 +117,9 @@ function exceeds<F>(rules: Rules<F>, incident: Incident<F>, history: History): V
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
 /**
- * Returns the limit of one fault for an incident. An engine that did not run must not take over from an Active that it could have
- * received (docs/adr/0003). It may not answer a single question, nor mislead a client. Actions of other nodes do not count.
+ * Returns the limit of one fault for an incident. An engine that did not run must not take over from an Active that it
+ * could have received (docs/adr/0003). Such an engine may not answer a single question, nor mislead a client. Actions
+ * of other nodes do not count.
  */
 function limitOf<F>(rules: Rules<F>, one: Happened<F>, incident: Incident<F>, { holders }: History): Limit {
   const { before, faults, holders: answering, question } = incident

@@ -1,7 +1,8 @@
 /**
  * Result of one accident alone: the LAN is otherwise at rest, the node holds the address, and its successor is known.
- * These bounds are narrower than those of bounds.ts, and name the node that must answer in the end. They follow from
- * the protocol and from promises in docs/, and none from a measurement. This file does not know runs and results. Pure.
+ * The bounds of this file are narrower than those of bounds.ts, and name the node that must answer in the end. The
+ * bounds follow from the protocol and from promises in docs/, and none from a measurement. This file does not know runs
+ * and results. Pure.
  *
  * With I the interval:
  * - a dead engine's addresses are off within 50 ms, and priority 0 moves them after Skew_Time (docs/performance.md, budgets);
@@ -26,7 +27,7 @@ export type Setting = {
   /** Active_Down_Interval of the node itself; Skew_Time and Active_Down_Interval of the successor. ms. */
   readonly own: { readonly down: number }
   readonly next: { readonly skew: number; readonly down: number }
-  /** There is no other node. */
+  /** Case: the group has no other node. */
   readonly alone: boolean
   /** The guardian's clock advertises for an engine that stands still, until the lease ends (docs/adr/0089). */
   readonly leased: boolean
@@ -51,9 +52,9 @@ const CLEAN_OVERLAP = 10
 /** Probes that may be lost. */
 const CLEAN_LOSS = 2
 /**
- * Delay with which the kernel removes an expired address. The kernel rounds the check to a whole second that is less than HZ / 4
- * away (ADDRCONF_TIMER_FUZZ). Its timer has steps of 64 to 80 ms at this distance, and the work runs in a queue. Without holdfast,
- * a lifetime of 2 s lasted 2.00 to 2.39 s.
+ * Delay with which the kernel removes an expired address. The kernel rounds the check to a whole second that is less
+ * than HZ / 4 away (ADDRCONF_TIMER_FUZZ). The kernel's timer has steps of 64 to 80 ms at this distance, and the work
+ * runs in a queue. Without holdfast, a lifetime of 2 s lasted 2.00 to 2.39 s.
  */
 const EXPIRY = 400
 /** Of the router with the shortest lifetime, whichever address is looked at: all are of one engine. */
@@ -93,7 +94,7 @@ function aloneOutcome(fault: NodeFault, setting: Setting): Outcome {
   }
   if (engine === 'lives') {
     if (guardian === 'stops' && ms < PATIENCE) return QUIET
-    // It waits for a successor in vain.
+    // Case: the node waits for a successor in vain.
     return lost((guardian === 'dies' ? 0 : PATIENCE) + BEAT + 2 * interval + handover)
   }
   if (engine === 'dies') return lost(guardian === 'dies' ? lifetime + EXPIRY : RELEASED)
@@ -128,7 +129,7 @@ export function outcomeOf(fault: NodeFault, setting: Setting): Outcome {
   }
   if (engine === 'dies') {
     if (guardian === 'dies') return moved(positive(expired - earliest), gap, expired)
-    // It may be late before it is dead: a heap that fills up.
+    // Case: the engine may be late before it is dead: a heap that fills up.
     const overlap = positive(RELEASED - (ms > 0 ? next.skew : earliest))
     const gone = ms > 0 ? Math.max(deadline, ms) + RELEASED : RELEASED
     return moved(overlap, released, gone, ms + released + RELEASED)

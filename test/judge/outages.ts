@@ -8,7 +8,7 @@ import { type History, joined, type Sight, type Span, spans, within } from '../.
 export type Question = 'two' | 'none' | 'client'
 export const QUESTIONS = ['two', 'none', 'client'] as const
 
-/** One overlap or outage. `parts`: the spans of it that each way of observing saw. */
+/** A single overlap or outage. `parts`: the spans of it that each way of observing saw. */
 export type Outage = Sight & { readonly question: Question; readonly parts: readonly Sight[] }
 
 const unheld = (found: readonly Span[]): Sight[] => found.map((span) => ({ ...span, holders: [] }))
@@ -18,7 +18,7 @@ export function outagesIn(history: History, question: Question, window: Span, jo
   const holders = within(history.holders, window)
   const seen: Readonly<Record<Question, () => readonly Sight[][]>> = {
     two: () => [spans(holders, (count) => count > 1, joins)],
-    // Two ways to observe the same time. A span that both ways saw is one outage.
+    // Two observations of the same time, by different probes. A span that both ways saw is one outage.
     none: () => [
       spans(holders, (count) => count === 0, joins),
       joined(unheld(within(history.unanswered, window)), joins),

@@ -1,6 +1,7 @@
 /**
- * A hostile or broken neighbour on the LAN sends packets that every router must discard, faster than any router sends. The packets
- * change no state and no timer, and delay no failover. They are counted by reason, cause few log lines and use no memory.
+ * A hostile or broken neighbour on the LAN sends packets that every router must discard, faster than any router sends.
+ * The packets change no state and no timer, and delay no failover. These packets are counted by reason, cause few log
+ * lines and use no memory.
  */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -58,7 +59,7 @@ describeNetns('a flood of packets that must be discarded', () => {
   test(`${PACKETS} packets change no state and no timer, are counted by reason, and cause neither log lines nor a growth of memory`, async () => {
     const group = await ThreeRouters.settled()
     const daemons = [1, 2, 3].map((position) => group.daemon(position))
-    // A first burst causes allocations that stay. Those are no leak.
+    // A first burst causes allocations that stay. Such allocations are no leak.
     await flood(group.lab, 20_000, 20_000).exited
     await sleep(300)
     const before = await Promise.all(daemons.map(account))

@@ -1,6 +1,6 @@
 /**
- * Tasks of the agent beside the list of peers, seen from outside. It writes files for the engine's checks, gives a
- * remote worker no instances, and writes `stop` on a bootstrap node. The program nft is the real one. The program
+ * Tasks of the agent beside the list of peers, seen from outside. The agent writes files for the engine's checks, gives
+ * a remote worker no instances, and writes `stop` on a bootstrap node. The program nft is the real one. The program
  * crictl is a script, and the node's folders are made by the test.
  */
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

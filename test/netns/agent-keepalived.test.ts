@@ -1,7 +1,8 @@
 /**
- * The agent in the place of keepalived's monitor, with the options of the monitor's pod. Each time the cluster changes, the agent replaces
- * the whole configuration file and sends `reload` to keepalived's socket. While the API is gone, the agent uses the remembered cluster. If
- * a load balancer of the user has the addresses, the written file has no VRRP instances.
+ * The agent in the place of keepalived's monitor, with the options of the monitor's pod. At each change of the cluster,
+ * the agent replaces the whole configuration file and sends `reload` to keepalived's socket. While the API is gone, the
+ * agent uses the remembered cluster. If a load balancer of the user has the addresses, the written file has no VRRP
+ * instances.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
@@ -32,7 +33,7 @@ describeNetns('the agent in the place of dynkeepalived', () => {
     const file = join(folder, 'keepalived.conf')
     const monitor = join(lab.directory, 'dynkeepalived')
     symlinkSync(join(packageRoot(), 'bin', 'holdfast'), monitor)
-    // In a pod, the socket has a fixed path. Here the socket lies in the folder of the test.
+    // In a pod, the socket has a fixed path. In this test the socket lies in the folder of the test.
     const socket = join(folder, 'keepalived.sock')
     const words: string[] = []
     server = createServer((connection) => connection.on('data', (data) => words.push(data.toString()))).listen(socket)

@@ -1,6 +1,7 @@
 /**
- * Engine and agent of a node die together. The other nodes take the address by the protocol alone. If all nodes restart without
- * the API, the engines use their remembered configuration, and a node has the address again. A client observes this from outside.
+ * Engine and agent of a node die together. After this death the remaining nodes take the address by the protocol alone.
+ * If all nodes restart without the API, the engines use their remembered configuration, and a node has the address
+ * again. A client observes this from outside.
  */
 import { rmSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'

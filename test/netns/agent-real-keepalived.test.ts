@@ -96,8 +96,8 @@ describeInterop("the agent in dynkeepalived's place beside real keepalived", () 
     expect([...told].sort()).toEqual(['14 from 10.77.0.11 to 10.77.0.13', '93 from 10.77.0.12 to 10.77.0.13'])
     expect(faults(frames)).toEqual([])
 
-    // The new node runs holdfast's engine and agent, and an API server of its own. Its checks add up to priority 45, which is less than
-    // that of n2.
+    // The new node runs holdfast's engine and agent, and an API server of its own. The checks of the new node add up to
+    // priority 45, which is less than that of n2.
     const { key, cert } = authority.issue('DNS:localhost')
     writeFileSync(join(lab.directory, 'key.pem'), key)
     writeFileSync(join(lab.directory, 'cert.pem'), cert)

@@ -1,7 +1,8 @@
 /**
- * A cluster of one node that is relocated while engine and agent run. First the NIC becomes a port of a bridge, and the bridge gets the
- * NIC's address. Then address, route and name of the NIC change, and then the VIPs of the cluster. The test reads three things: the answers
- * to a client that asks for the VIPs, the kernel's tables, and the packets on the wire.
+ * A cluster of one node that is relocated while engine and agent run. First the NIC becomes a port of a bridge, and the
+ * bridge gets the NIC's address. After that, address, route and name of the NIC change, and then the VIPs of the
+ * cluster. The test reads three things: the answers to a client that asks for the VIPs, the kernel's tables, and the
+ * packets on the wire.
  */
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -57,7 +58,7 @@ class RelocatedCluster {
     this.node.wrapper = ['unshare', '--mount', 'sh', '-c', mounts, 'sh']
     if (file) this.say(HERE)
     batch(this.host, [`address add ${pinned} dev eth0`])
-    // The gateway of the other subnet is on the same LAN. Its route leads back to the first subnet.
+    // The gateway of the other subnet is on the same LAN. The route of this gateway leads back to the first subnet.
     const { lab } = this.cluster
     // systemd sets promote_secondaries: a secondary address stays when the primary address of its network is removed.
     lab.exec(this.host, ['sh', '-c', 'echo 1 >/proc/sys/net/ipv4/conf/all/promote_secondaries'])

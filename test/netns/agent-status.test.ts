@@ -88,8 +88,8 @@ describeNetns("HostedNetServices, written by the agent's process", () => {
       ...WITHIN,
     })
 
-    // The holder gives the ingress address up with priority 0. The other node still has its router, so the other node takes over
-    // immediately.
+    // The holder gives the ingress address up with priority 0. The second node still has its router, so this node takes
+    // over immediately.
     const zeroBefore = (await ingressOf())?.counters.receivedZero ?? 0
     let zeros = zeroBefore
     const looks = setInterval(() => {

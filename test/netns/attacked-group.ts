@@ -130,8 +130,8 @@ export class AttackedGroup {
   }
 
   /**
-   * Waits until r1 is Active, alone has the address and answers the client, and the other routers are Backup. Also waits until no
-   * router reports a second holder, because such a report would disturb the next attack.
+   * Waits until r1 is Active, alone has the address and answers the client, and the other routers are Backup. This
+   * function also waits until no router reports a second holder, because such a report would disturb the next attack.
    */
   calm(occasion: string): Promise<true> {
     const alone = async () => {

@@ -27,7 +27,7 @@ const ON_BRIDGE = 'master'
 let lab: Lab
 beforeEach(() => {
   lab = createLab({ routers: 2, clients: ['client', 'back'] })
-  // The second LAN: eth1 of each router, and a host that watches.
+  // The second LAN of the test: eth1 of each router, and a host that watches.
   const lines = [
     'link add br1 type bridge stp_state 0 mcast_snooping 0 forward_delay 0',
     'link set br1 up',

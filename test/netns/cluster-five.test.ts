@@ -1,7 +1,8 @@
 /**
- * Five namespaces are five nodes, each with an engine and an agent. The API is a process on another host of their LAN. Nodes join, leave
- * and change their address. Watches break or become too old, and the API dies and returns. Each engine ends with the peers of the cluster.
- * The kernels' notifications show that both addresses always have exactly one holder.
+ * Five namespaces are five nodes, each with an engine and an agent. The API is a process on another host of their LAN.
+ * Nodes join, leave and change their address. Watches break or become too old, and the API dies and returns. Every
+ * engine ends with the peers of the cluster. The kernels' notifications show that both addresses always have exactly
+ * one holder.
  */
 import { afterEach, expect, test } from 'vitest'
 import { ip } from '../../src/lab/ip.ts'
@@ -12,7 +13,9 @@ import { ClusterLab, INGRESS_VIP, type LabNode } from '../support/cluster-lab.ts
 import { NODES } from '../support/kube-api/node-object.ts'
 import { describeNetns } from '../support/require.ts'
 
-/** Time in ms for which the API is away. After this time, an agent asks again within 8 s. After a minute, within 30 s. */
+/**
+ * Time in ms for which the API is away. After this pause, an agent asks again within 8 s. After a minute, within 30 s.
+ */
 const API_AWAY = Number(process.env.HOLDFAST_API_AWAY_MS ?? 7_000)
 const WITHIN = 45_000
 const LONGEST = 240_000 + API_AWAY
@@ -185,12 +188,13 @@ describeNetns('five nodes and their API', () => {
       const lists = () => api.asked('list', '/api/v1/nodes').length
       const refusals = () => api.asked('watch', '/api/v1/nodes').filter(({ status }) => status === 410).length
       const [listed, refused] = [lists(), refusals()]
-      // The watches of moved nodes are the newest. Their former connections end without a notice.
+      // The watches of moved nodes are the newest. The former connections of moved nodes end without a notice.
       const [told, cut, ...others] = nodeWatches().reverse()
       api.store.compact()
       told?.error(410, 'Expired')
       cut?.cutInLine('MODIFIED', api.store.get(NODES, 'n6') ?? { metadata: { name: 'n6' } })
-      // These watches resume from a version that the API has forgotten, so the API answers with HTTP status 410.
+      // The watches of the next step resume from a version that the API has forgotten, so the API answers with HTTP
+      // status 410.
       for (const watch of others) watch.reset()
       members.has('n7', '10.77.0.17')
       took.gone = await members.isKnownTo(nodes, 'after 410 Gone')

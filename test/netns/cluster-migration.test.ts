@@ -1,7 +1,8 @@
 /**
- * The migration from multicast to unicast with real engines and agents. The cluster of three nodes is upgraded while the agents' clocks
- * differ. Then one engine restarts in the older mode, and the cluster goes back to multicast. The test moves the agents' wall clocks by ten
- * minutes instead of waiting. Kernel notifications, captured packets and a client show the result of each step.
+ * The migration from multicast to unicast with real engines and agents. The cluster of three nodes is upgraded while
+ * the agents' clocks differ. After the upgrade one engine restarts in the older mode, and the cluster goes back to
+ * multicast. The test moves the agents' wall clocks by ten minutes instead of waiting. Kernel notifications, captured
+ * packets and a client show the result of each step.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +22,10 @@ const LONGEST = 180_000
 const MINUTE = 60_000
 /** Wall time that is far from any tick of the change of mode. */
 const WALL = Date.parse('2026-11-22T14:41:00Z')
-/** Times in ms by which the nodes' clocks are ahead. They differ by less than an Active_Down_Interval minus an interval. */
+/**
+ * Times in ms by which the nodes' clocks are ahead. The clocks differ by less than an Active_Down_Interval minus an
+ * interval.
+ */
 const SKEWS = [-700, 0, 900]
 const PRELOAD = join(import.meta.dirname, '..', 'support', 'shifted-clock.mjs')
 const DONE = { 'machineconfiguration.openshift.io/state': 'Done' }
@@ -235,7 +239,8 @@ describeNetns('a migration from multicast to unicast', () => {
       `migration: ${JSON.stringify(figures, (_, each) => (typeof each === 'number' ? Math.round(each) : each))}\n`,
     )
     const told = `\n${story.join('\n')}\n`
-    // If an engine had no CPU, its guardian removes the address. Such a run shows nothing about the agent.
+    // If an engine had no CPU, its guardian removes the address. A run without CPU for an engine shows nothing about
+    // the agent.
     const starved = story.filter((line) => /the engine does not answer/.test(line))
     if (starved.length > 0) throw new CannotBeJudged(`an engine got no time: ${starved.join('\n')}`)
     // An engine that is corrected later than an Active_Down_Interval acts as if it had no peers.

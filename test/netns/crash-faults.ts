@@ -8,7 +8,10 @@ import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import type { NodeFault } from '../judge/lone.ts'
 import type { CrashNode, Victim } from './crash-node.ts'
 
-/** Beginning and end of a fault on the clock of the witness, in ms. Both are the same for a fault without an end. */
+/**
+ * Beginning and end of a fault on the clock of the witness, in ms. Beginning and end are the same for a fault without
+ * an end.
+ */
 export type Inflicted = { readonly at: number; readonly end: number }
 
 export type Row = {

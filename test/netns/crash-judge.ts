@@ -166,8 +166,8 @@ function goneAfter(holders: readonly Sight[], bounds: Outcome, at: number): numb
 type Deed = { readonly text: string; readonly late: boolean }
 
 /**
- * Lists the forbidden actions of guardians and kernels. These are cleanup for an engine that was on time, priority 0 for a node that was
- * away, and removal of an address from a healthy node.
+ * Lists the forbidden actions of guardians and kernels. Forbidden actions are cleanup for an engine that was on time,
+ * priority 0 for a node that was away, and removal of an address from a healthy node.
  */
 function wrongDeeds({ at, column, end, fault, news, record, spoken, until }: Observed, bounds: Outcome): Deed[] {
   const { vip } = column

@@ -20,7 +20,7 @@ describeNetns('a demoted Active', () => {
     ip(namespace, 'link add uplink type veth peer name far')
     ip(namespace, 'link set uplink up')
     ip(namespace, 'link set far up')
-    // minHold damps flapping. Here the first move comes soon after the start on purpose.
+    // minHold damps flapping. In this test the first move comes soon after the start on purpose.
     const settings = { minHold: '0s' }
     await threeRouters.start(1, 200, { ...UPLINK, ...settings })
     await threeRouters.settlesOn(1, 'it started')

@@ -1,6 +1,6 @@
 /**
- * A client asks CoreDNS, whose Corefile `holdfast corednsmonitor` writes. It asks for names of the cluster, of its nodes
- * and of the outside world, over UDP and TCP, in both orders of the families. CoreDNS is a real one
+ * A client asks CoreDNS, whose Corefile `holdfast corednsmonitor` writes. The client asks for names of the cluster, of
+ * its nodes and of the outside world, over UDP and TCP, in both orders of the families. CoreDNS is a real one
  * (scripts/coredns.sh); docs/dns.md has this table.
  */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -150,7 +150,7 @@ describeDns('corednsmonitor', () => {
       await made.cluster.apiUp()
       made.startMonitor()
       await made.startCoredns()
-      // Nothing answers there yet, so the Corefile has the VIP.
+      // No server answers at the address yet, so the Corefile has the VIP.
       await made.monitor?.line(/"event":"corefileWritten"/, 40_000)
       const answers = () => apiIntAnswers(readFileSync(made.corefile, 'utf8'), DOMAIN)
       expect(answers()).toEqual(['10.77.0.100'])

@@ -62,7 +62,7 @@ async function doctor(host: Host, ...options: readonly string[]): Promise<Doctor
 
 const lines = ({ findings }: Report) =>
   findings.map(({ about, check, found, level }) => `${level} ${check} ${about}: ${found}`)
-/** Checks about the load of the machine. Their findings do not belong to the lab. */
+/** Checks about the load of the machine. The findings about load do not belong to the lab. */
 const WEATHER = ['timers', 'interval', 'processor', 'clock']
 const bad = (report: Report) =>
   lines(report).filter((line) => /^(warning|error) /.test(line) && !WEATHER.includes(line.split(' ')[1] ?? ''))
@@ -122,7 +122,7 @@ describeNetns('holdfast doctor', () => {
 
   test('in a broken lab, holdfast doctor names each fault', async () => {
     const [r1, r2, r3] = [lab.router(1), lab.router(2), lab.router(3)]
-    // Another group with the same VRID.
+    // A second group with the same VRID.
     const otherPlan = { ...plan(3, 200), address: '10.77.0.150', peers: [] }
     const other = new Holdfast(lab, otherPlan, {}, ['--realtime'], {}, WITHOUT_NICE)
     await active(other)

@@ -25,7 +25,7 @@ const WITHIN = 30_000
 const ONE_PIECE_OF_NEWS = 5_000
 /**
  * Faults that come first, while no packet was discarded or lost before. Repeated discards or losses count as one event
- * for 10 s. The first failover shows how the clocks of the nodes differ.
+ * for 10 s. From the first failover the journals show how the clocks of the nodes differ.
  */
 const FIRST: readonly FaultKind[] = ['kill engine', 'packet flood', 'loss 30 %']
 const STEADY = 1_500

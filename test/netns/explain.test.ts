@@ -221,7 +221,7 @@ describeNetns('holdfast explain names the fault', () => {
         await settlesOn('r1')
       },
     },
-    // This fault happens soon before the fault about the lost link, and must not be named as its cause.
+    // The fault of the address happens soon before the fault about the lost link, and must not be named as its cause.
     {
       fault: 'two that are configured differently',
       cause: 'discarded',

@@ -1,6 +1,6 @@
 /**
- * The main task with real daemons: three routers hold one address. Each accident has a test, which judges what other hosts of the LAN see.
- * The bounds are wide, because the machine may be busy. `make bench` measures the times.
+ * The main task with real daemons: three routers hold one address. Every accident has a test, which judges what other
+ * hosts of the LAN see. The bounds are wide, because the machine may be busy. `make bench` measures the times.
  */
 import { expect, test } from 'vitest'
 import { run } from '../../src/lab/command.ts'

@@ -116,7 +116,8 @@ describeNetns('the guardian of an engine with deadlines', () => {
         const at = monotonicMs()
         const took = (await gone(3 * interval + 2000)) - at
         console.log(`${interval} ms: gone ${took.toFixed(1)} ms after SIGSTOP, deadline at most ${3 * interval}`)
-        // The last advertisement may be an interval old. Nothing may happen before the deadline that counts from that advertisement.
+        // The last advertisement may be an interval old. The guardian must not act before the deadline that counts from
+        // that advertisement.
         expect(
           took,
           'ms from the stop of the engine to the removal, which comes at the deadline or later',
@@ -219,7 +220,7 @@ describeNetns('the guardian of an engine with deadlines', () => {
       order({ withdraw: true })
       const said = await talker.line('off', (line) => line.removed !== undefined && talker.said.indexOf(line) >= before)
       expect(said).toEqual({ withdrawn: { executed: false, late: false }, removed: true })
-      // The first wait is longer than the time between two renewals.
+      // The first wait of the test is longer than the time between two renewals.
       const until = monotonicMs() + (round === 0 ? 1500 : 70)
       while (monotonicMs() < until) {
         expect(present()).toEqual([])
@@ -311,8 +312,8 @@ describeNetns('the guardian of an engine with deadlines', () => {
         await sleep(500)
         talker.signal('SIGCONT')
         await sleep(1500)
-        // On a busy machine an engine is sometimes late by 30 ms. If the addresses are gone, the engine's own clock must show that it was
-        // late. Otherwise the guardian was wrong.
+        // On a busy machine an engine is sometimes late by 30 ms. If the addresses are gone, the engine's own clock
+        // must show that it was late. If the clock shows no lateness, the guardian was wrong.
         const missed =
           executions(talker).length === 0
             ? talker.said.find(({ state }) => state === 'executed')
@@ -324,7 +325,8 @@ describeNetns('the guardian of an engine with deadlines', () => {
           ).toBeGreaterThanOrEqual(3 * interval)
         expect(executions(talker)).toHaveLength(missed === undefined ? 0 : 1)
         expect(present()).toHaveLength(missed === undefined ? VIPS.length : 0)
-        // At 10 ms an engine without real-time priority may be late. Then the test judges only the actions of the guardian.
+        // At 10 ms an engine without real-time priority may be late. With a late engine the test judges only the
+        // actions of the guardian.
         const late =
           missed === undefined || interval === 10 ? [] : [`expected it on time, saw it ${missed.late} ms late`]
         judge('the engine', { late })

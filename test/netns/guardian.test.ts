@@ -151,7 +151,7 @@ describe('the guardian as a parent', () => {
     expect(monotonicMs() - started).toBeLessThan(5000)
   })
 
-  // This is a race. A guardian that wrote without a check was blocked in three of three runs.
+  // The next step is a race. A guardian that wrote without a check was blocked in three of three runs.
   test("another writer that fills the guardian's standard error between poll and write does not stop the guardian", async () => {
     const directory = mkdtempSync(join(tmpdir(), 'hf-stderr-'))
     const fifo = join(directory, 'fifo')
@@ -202,7 +202,7 @@ describe('the guardian as a parent', () => {
   test("the guardian's netlink socket has its port before a removal is needed", () => {
     const { stdout } = run('--', 'sh', '-c', 'readlink /proc/$PPID/fd/*; cat /proc/net/netlink')
     const sockets = [...stdout.matchAll(/^socket:\[(\d+)\]$/gm)].map(([, inode]) => inode)
-    // Each socket with a port has one line: "sk Eth Pid Groups Rmem Wmem Dump Locks Drops Inode".
+    // Every socket with a port has one line: "sk Eth Pid Groups Rmem Wmem Dump Locks Drops Inode".
     const listed = stdout.split('\n').filter((line) => sockets.includes(line.trim().split(/\s+/)[9]))
     expect(listed, `netlink sockets among the sockets of the guardian:\n${stdout}`).toHaveLength(1)
   })
@@ -460,7 +460,8 @@ describeNetns('the guardian in network namespaces', () => {
     for (let at = 0; at < good.length; at++) {
       const turned = Buffer.from(good)
       turned[at] = (turned[at] ?? 0) ^ 0xff
-      // Unit, sequence, flags and contents belong to the engine. So only the bytes that describe the structure are inverted.
+      // Unit, sequence, flags and contents belong to the engine. For this reason only the bytes that describe the
+      // structure are inverted.
       const structure = at < 2 || (at >= 4 && at < 20) || (at >= 48 && at < 49) || (at >= 88 && at < 92)
       if (structure) await write(talker, turned)
     }

@@ -263,5 +263,5 @@ describeNetns('the VIP follows the healthy service', () => {
   })
 })
 
-/** A program that ignores signals, as do its children. One child has left its session and its parent. */
+/** A program that ignores signals, as do its children. A child of the program has left its session and its parent. */
 const STUCK = `trap '' TERM; setsid sh -c 'trap "" TERM; (setsid sleep 611 &); sleep 612' & sleep 613`

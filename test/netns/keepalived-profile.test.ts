@@ -1,7 +1,7 @@
 /**
- * Settings of a keepalived file for addresses, announcements and packets, on real kernels. The tests judge the addresses in the kernel, and
- * that no address stays, whatever ends the daemon. The same settings run in a LAN of keepalived and in a LAN of holdfast, and tshark reads
- * the packets of both.
+ * Settings of a keepalived file for addresses, announcements and packets, on real kernels. The tests judge the
+ * addresses in the kernel, and that no address stays, whatever ends the daemon. All settings run in a LAN of keepalived
+ * and in a LAN of holdfast, and tshark reads the packets of both.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -59,7 +59,8 @@ const calls: AgentCalls = {
   openAdvert: (options) => {
     const onOverdue = (): void => say({ overdue: clock.now() })
     const events = { onOverdue, onFailure: (failure: object) => say({ failure }) }
-    // An unread queue would wake the event loop for ever. So the agent reports a readable socket once and stops reading.
+    // An unread queue would wake the event loop for ever. For this reason the agent reports a readable socket once and
+    // stops reading.
     const told = { once: false }
     const onReadable = (): void => {
       wakeUps++

@@ -66,7 +66,7 @@ describeNetns('the cleanup plan of an engine', () => {
     const four = await neighbour.open({ ...common, family: 'ipv4', source: PEER })
     const six = await neighbour.open({ ...ETH, family: 'ipv6', source: address('fe80::2'), group: GROUP6 })
     const engine = await engineWithVips()
-    // The second armed plan replaces the first.
+    // The plan that is armed second replaces the first.
     await engine.call('arm', { ...PLAN, remove: [], packets: [] })
     await engine.call('arm', PLAN)
     expect(await engine.call('armed')).toBe(true)

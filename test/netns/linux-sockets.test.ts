@@ -31,7 +31,8 @@ describeNetns('the advertisement socket of src/linux', () => {
       if (packet === undefined) return
       expect(messageOf(packet)).toBe(BYTES)
       if (family === 'ipv4') expect(packet.bytes.slice(2, 4), 'type of service').toBe('c0')
-      // Both namespaces share CLOCK_MONOTONIC: the kernel's receive time lies between the times before and after sending.
+      // The two namespaces share CLOCK_MONOTONIC: the kernel's receive time lies between the times before and after
+      // sending.
       expect(packet.receivedAt).toBeGreaterThanOrEqual(before)
       expect(packet.receivedAt).toBeLessThanOrEqual(after + 1)
       expect((await left.call('drain', sender, 4)).packets, 'our own packet came back').toBe(0)

@@ -55,7 +55,8 @@ describeNetns('the log of a daemon', () => {
   })
 
   test('has another level and another format after a reload, without a restart', async () => {
-    // A router in fault that receives the other router. Its records are the only ones below `info` that the test can cause.
+    // A router in fault that receives the other router. The records of this router are the only ones below `info` that
+    // the test can cause.
     const tracked = { track: [{ healthcheck: 'never' }] }
     const top = { healthchecks: [{ name: 'never', file: join(lab.directory, 'none'), interval: '100ms' }] }
     const daemon = new Holdfast(lab, plan(1), tracked, [], top)

@@ -1,6 +1,7 @@
 /**
- * An engine that receives its configuration as from an agent: none, one, the next, then garbage. The engine dies and restarts without the
- * agent, and receives a configuration without a router. There are two nodes and a client that probes every millisecond.
+ * An engine that receives its configuration as from an agent: none, one, the next, then garbage. The engine dies and
+ * restarts without the agent, and receives a configuration without a router. The test has two nodes and a client that
+ * probes every millisecond.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -18,7 +19,10 @@ import { labOfTest } from '../support/lab-of-test.ts'
 import { describeNetns } from '../support/require.ts'
 
 const WITHIN = 15_000
-/** Interval in ms. It is long, so that an engine on a busy machine is not late; late engines are another test's subject. */
+/**
+ * Interval in ms. The interval is long, so that an engine on a busy machine is not late; late engines are the subject
+ * of another test.
+ */
 const INTERVAL = 1_000
 
 class Node {
@@ -143,7 +147,7 @@ describeNetns('an engine in managed mode', () => {
     expect([same.status, same.stdout]).toEqual([0, expect.stringMatching(/1 router unchanged\n$/)])
     const inForce = (await first.snapshot())?.config.hash
 
-    // None of these texts comes into force or is remembered.
+    // No text of this list comes into force or is remembered.
     const wrong = first.configure(next.replace('vrid: 51', 'vrid: 510'))
     expect(wrong).toMatchObject({
       status: 78,
@@ -157,7 +161,7 @@ describeNetns('an engine in managed mode', () => {
       ['too long', `# ${'x'.repeat(600_000)}`, 1],
     ] as const)
       expect(first.configure(garbage).status, `exit status of a hand-over of a text that is ${what}`).toBe(status)
-    // One client closes its connection in the middle of a request, and one client never ends its request.
+    // A client closes its connection in the middle of a request, and a second client never ends its request.
     const head = 'POST /v1/configuration HTTP/1.1\r\nHost: x\r\nContent-Length: 400000\r\n\r\nvirtualRouters: []\n'
     const gone = connect(first.socket, () => gone.write(head, () => gone.destroy()))
     const late = await new Promise<string>((resolve, reject) => {

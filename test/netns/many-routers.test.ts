@@ -165,7 +165,8 @@ describeNetns('255 virtual routers on one interface', () => {
     const frames = (await capture.stop()).filter((frame) => frame.source === one.address && isAdvertisement(frame))
     expect(faults(frames).slice(0, 3)).toEqual([])
     const times = VIPS.map((_, i) => frames.filter(({ vrid }) => vrid === String(i + 1)).map(seconds))
-    // Each router advertises at a fixed phase of the interval and is sometimes late. Its least late time shows the phase.
+    // Each router advertises at a fixed phase of the interval and is sometimes late. The least late advertisement of a
+    // router shows this phase.
     const places = times.map(([first = 0, ...rest]) => Math.min(first, ...rest.map((time, k) => time - k - 1)) % 1)
     const crowd = places.map((place) => places.filter((other) => other >= place && other < place + 0.01).length)
     expect(Math.max(...crowd), `routers of ${COUNT} that advertise in the densest 10 ms of the interval`).toBeLessThan(

@@ -1,6 +1,7 @@
 /**
- * Runs the addon inside a network namespace. Each scenario is called by name, writes JSON lines to standard output, and takes a line on
- * standard input as "continue". Plain JavaScript, which tests the binary without the TypeScript sources.
+ * Runs the addon inside a network namespace. A scenario is called by name, writes JSON lines to standard output, and
+ * takes a line on standard input as "continue". Plain JavaScript, which tests the binary without the TypeScript
+ * sources.
  */
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -304,7 +305,7 @@ const scenarios = {
     for (let i = 0; i < 20; i++) late.push(await ticked(now() + 5.3))
     late.push(await ticked(now() - 1_000))
     say({ ticks, early: late.filter((ms) => ms < 0).length })
-    // The time is changed before and after the tick. The former time must have no effect.
+    // The time is changed before and after the tick. The time before the change must have no effect.
     onTick = () => {}
     timer.set(now() + 1)
     const busyUntil = now() + 5

@@ -1,6 +1,6 @@
 /**
  * The DNS settings of a node at its boot and afterwards. systemd, NetworkManager, the message bus, dnsmasq, CoreDNS and
- * systemd-resolved are real. kubelet and CRI-O are stubs. Each stub writes down its environment when it starts.
+ * systemd-resolved are real. kubelet and CRI-O are stubs. Every stub writes down its environment when it starts.
  */
 import { statSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'

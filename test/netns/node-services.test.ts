@@ -68,7 +68,7 @@ describeNetns('nodeip-configuration.service', () => {
     )
     lab.output('systemctl', 'start', '--no-block', 'kubelet')
     await eventually('NetworkManager to be online', () => orderOf(lab).includes('online'), { sight: () => status(lab) })
-    // The address comes late, as from a slow DHCP server. Until then, kubelet does not start.
+    // The address comes late, as from a slow DHCP server. Until the node has the address, kubelet does not start.
     await eventually('the unit to wait for an address', () => status(lab).includes('no usable address yet'), {
       sight: () => status(lab),
     })

@@ -1,7 +1,7 @@
 /**
- * Two daemons on one node under two versions of Node. The second daemon is refused, whichever version starts first, and the VIP stays. Node
- * 20 and newer versions write the name of an abstract socket in different forms. So a lock that Node binds would not exclude the other
- * version.
+ * The test runs two daemons on one node under two versions of Node. Whichever version starts first, the daemon that
+ * starts second is refused, and the VIP stays. Node 20 and newer versions write the name of an abstract socket in
+ * different forms. For this reason a lock that Node binds would not exclude the other version.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,8 +1,9 @@
 /**
- * Programs that run at changes of state: real keepalived and holdfast, each on its node, with the same programs and the same events at the
- * same time (docs/notify.md). Both must run the same programs at each event; the order within one event is undefined in keepalived. A third
- * node has a program that hangs. That program delays no other program, and leaves no process. The last test compares the priorities in the
- * notifications while both daemons track one file of weights.
+ * Programs that run at changes of state: real keepalived and holdfast, each on its node, with the same programs and the
+ * same events at the same time (docs/notify.md). keepalived and holdfast must run the same programs at each event; the
+ * order within one event is undefined in keepalived. A third node has a program that hangs. The hanging program delays
+ * no other program, and leaves no process. The last test compares the priorities in the notifications while both
+ * daemons track one file of weights.
  */
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -142,7 +143,8 @@ describeNetns('notification programs', () => {
     const notify = { change: [hangs], timeout: '1m' }
     hung = new Holdfast(lab, { ...plan, host: host(3), address: '10.77.0.220' }, { vrid: 220, notify })
 
-    // Both daemons start and take over without an advertisement of another router. Both also notify the states in between.
+    // keepalived and holdfast start and take over without an advertisement of another router. keepalived and holdfast
+    // also notify the states in between.
     await expectBoth('start and takeover', [...linesOf('backup', 'BACKUP'), ...linesOf('active', 'MASTER')].sort())
     for (const position of [1, 2]) lab.unplug(host(position))
     await expectBoth('their cables are pulled', linesOf('fault', 'FAULT'))
@@ -162,7 +164,10 @@ describeNetns('notification programs', () => {
     await expectBoth('SIGTERM', linesOf('stop', 'STOP'))
   })
 
-  /** Checks that the third daemon works beside its hanging program. Then sends SIGTERM to the daemon, whose end takes a while. */
+  /**
+   * Checks that the third daemon works beside its hanging program. After that, the function sends SIGTERM to the
+   * daemon, whose end takes a while.
+   */
   async function expectHungAtWork(): Promise<void> {
     expect(await hung.state()).toBe('Active')
     expect(lab.holders('10.77.0.220')).toEqual(['r3'])

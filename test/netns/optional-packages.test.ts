@@ -81,7 +81,7 @@ describeNetns('holdfast without the optional packages', () => {
       78,
       expect.stringContaining('raw-socket is not built: npm rebuild raw-socket'),
     ])
-    // The same state as after an upgrade of Node.js.
+    // The state is the same as after an upgrade of Node.js.
     const folder = join(lib, 'build', 'Release')
     mkdirSync(folder, { recursive: true })
     writeFileSync(join(folder, 'it.node'), 'no binary')

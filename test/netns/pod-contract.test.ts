@@ -1,7 +1,7 @@
 /**
- * The static pod that runs keepalived today, with holdfast in it under the name keepalived, beside a pod with real keepalived. Both pods
- * have the same script, the same file and the same commands. In the last test, holdfast is the first process of a container. A pod has its
- * own processes and its own /run; only its folder is read from outside.
+ * The static pod that runs keepalived today, with holdfast in it under the name keepalived, beside a pod with real
+ * keepalived. The two pods have the same script, the same file and the same commands. In the last test, holdfast is the
+ * first process of a container. A pod has its own processes and its own /run; only its folder is read from outside.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /**
- * Bad clients of the HTTP port (test/support/http-crowd.mjs) on the node of an Active with an interval of 100 ms. The Backup never has a
- * reason to take over, and the client of the VIP gets its answers. When the bad clients are gone, the port answers again. Their memory is
- * bounded.
+ * Bad clients of the HTTP port (test/support/http-crowd.mjs) on the node of an Active with an interval of 100 ms. The
+ * Backup never has a reason to take over, and the client of the VIP gets its answers. When the bad clients are gone,
+ * the port answers again. The memory for such clients is bounded.
  */
 import { readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -125,7 +125,8 @@ describeNetns('bad clients of the HTTP port', () => {
         { sight: () => active.lines.slice(-3), within: 10_000, every: 200 },
       )
       const after = timers()
-      // These figures are for docs/privileges.md. The test judges the gaps only, because the machine may be busy with other work.
+      // The printed figures are for docs/privileges.md. The test judges the gaps only, because the machine may be busy
+      // with other work.
       console.log(`${mode}: ${after.late - before.late} of ${after.all - before.all} timers more than 5 ms late`)
       if (mode === 'connections' || mode === 'slow')
         expect(Number(answer), 'connections that the port has refused').toBeGreaterThan(100)

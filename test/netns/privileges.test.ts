@@ -25,7 +25,7 @@ const AS_NOBODY = [
 ]
 /** Bits of CAP_NET_ADMIN and CAP_NET_RAW. */
 const BOTH = 0x3000n
-/** Interval in ms. It is long, so that a delay of a busy machine is not taken for a missing privilege. */
+/** Interval in ms. The interval is long, so that a delay of a busy machine is not taken for a missing privilege. */
 const INTERVAL_MS = 1_000
 const SECOND_VIP = '10.77.0.101'
 

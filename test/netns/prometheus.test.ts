@@ -167,7 +167,7 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
       hadIt.map(({ metric }) => metric.instance).sort(),
       'nodes that were holders, according to the samples',
     ).toEqual([one, two])
-    // The other direction: Prometheus must have seen each node that answered for two scrapes.
+    // Check in the other direction: Prometheus must have seen each node that answered for two scrapes.
     let compared = 0
     for (const [host, periods] of lab.routers.map((host) => [host, periodsOf(observer, macOf(host))] as const)) {
       for (const [begin, end] of periods) {
@@ -193,7 +193,7 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
 
   test('sees a split brain on both sides, and no alert about anything else fires', async () => {
     const from = Date.now() / 1_000
-    // These two nodes do not receive each other's advertisements. All other packets pass.
+    // The two nodes with different settings do not receive each other's advertisements. All other packets pass.
     for (const position of [1, 2]) {
       const rule = 'table inet split { chain in { type filter hook input priority 0; meta l4proto 112 drop; }; }'
       nft(lab.router(position), rule)
@@ -216,7 +216,7 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
       sight: () => observer.claims.slice(-3),
       within: 5_000,
     })
-    // This alert covers the last 5 minutes, so it also fires.
+    // The next alert covers the last 5 minutes, so it also fires.
     await fires(['HoldfastDuplicateAddress'], 30_000)
     expect(firedSince(from), 'alerts that have fired during the split brain').toEqual([
       'HoldfastDuplicateAddress',

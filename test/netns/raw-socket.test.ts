@@ -83,7 +83,7 @@ describeRawSocket('raw-socket beside the addon', () => {
       const datagrams = fromRight(family, targets)
       await right.call('send', sender, datagrams)
       expect((await received(left, joined, 2)).kept.length).toBe(2)
-      // An IPv6 raw socket receives the packet anyway. It must not count as a packet to this host.
+      // An IPv6 raw socket receives the packet anyway. Such a packet must not count as a packet to this host.
       const heard = family === 'ipv4' ? [LEFT.ipv4] : targets
       expect((await received(left, receiver)).kept.map(({ destination }) => destination)).toEqual(heard)
     },

@@ -98,7 +98,7 @@ describeNetns('three daemons that record', () => {
       () => lab.unplug(lab.router(1)),
       () => lab.plug(lab.router(1)),
     )
-    // Both sides are Active until they receive each other again.
+    // The two sides are Active until they receive each other again.
     lab.cut(lab.router(1))
     await eventually('r2 to be Active as well', async () => (await nodes[1]?.state()) === 'Active', {
       sight,

@@ -89,7 +89,7 @@ class Node {
     writeFileSync(this.file, JSON.stringify(config, null, 2))
   }
 
-  /** Runs a command. Its status is `undefined` if a signal ended it. */
+  /** Runs a command. The status of the command is `undefined` if a signal ended it. */
   command(...words: readonly string[]): Promise<Ran> {
     const argv = [...words, '--socket', this.daemon.socket]
     return new Promise((resolve) => {

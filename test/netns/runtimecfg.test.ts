@@ -146,7 +146,7 @@ describeNetns('holdfast in the place of runtimecfg', () => {
       },
       ...{ NonVirtualIP: '', VRRPInterface: '', EnableUnicast: false },
       LBConfig: { ApiPort: 0, LbPort: 0, StatPort: 0 },
-      // There is no address of a VIP's LAN, so the own address stays a server, as for runtimecfg.
+      // The node has no address of a VIP's LAN, so the own address stays a server, as for runtimecfg.
       DNSUpstreams: ['10.0.0.5', '10.9.9.9', '10.9.9.8'],
     })
     expect(second.Cluster).toMatchObject({ APIIntLBIPs: ['192.0.2.2'], IngressLBIPs: [] })

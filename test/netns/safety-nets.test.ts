@@ -27,14 +27,15 @@ const SILENCE = 1_000
 /** Lifetime in ms for a router with an interval of 100 ms. */
 const LIFETIME = 2_000
 /**
- * Delay in ms of the kernel's timer for expired addresses. One timer serves all addresses, and does not run twice within a second. In
- * docs/crash-matrix.md, an address expired 2.00 to 2.43 s after its last renewal.
+ * Delay in ms of the kernel's timer for expired addresses. A single timer serves all addresses, and does not run twice
+ * within a second. In docs/crash-matrix.md, an address expired 2.00 to 2.43 s after its last renewal.
  */
 const KERNEL = 1_250
 const FOREVER = 0xffffffff
 /**
  * Time in ms until the address of a frozen engine without peers is gone: three intervals of 100 ms, or the lease of
- * docs/adr/0086 (at most 1.2 s). The rest is for a busy machine. Both are less than the lifetime.
+ * docs/adr/0086 (at most 1.2 s). The rest is for a busy machine. Timer delay and reserve together are less than the
+ * lifetime.
  */
 const FROZEN = LEASED ? 1_900 : LIFETIME / 2
 
@@ -62,7 +63,7 @@ describeNetns('the safety nets of a VIP', () => {
       `frozen: two answered for ${overlap.toFixed(0)} ms, nobody for ${group.observer.silence(frozen, thawed).toFixed(0)} ms`,
     )
     expect(overlap, 'ms in which two routers answered while the engine of r1 was frozen').toBeLessThanOrEqual(OVERLAP)
-    // r1 has the higher priority. It is first a Backup, and is Active when its Active_Down_Interval has ended.
+    // r1 has the higher priority. r1 is first a Backup, and becomes Active when its Active_Down_Interval has ended.
     await group.settlesOn(1, 'r1 was resumed')
     await sleep(1_000)
     const after = group.observer.overlap(thawed, monotonicMs())
@@ -75,8 +76,9 @@ describeNetns('the safety nets of a VIP', () => {
       ['Returning', 'willExecuted'],
       ['Backup', 'activeHeard'],
     ])
-    // r1 takes over once. It announces immediately, at 20, 100 and 500 ms, and 50 and 200 ms after the last packet of r2. r2 announces 5 s
-    // after its own takeover. If r2 reads late that r1 is back, r2 also announces against the answers of r1's kernel (4 were seen).
+    // The router r1 takes over once. The announcements of r1 come immediately, at 20, 100 and 500 ms, and 50 and 200 ms after
+    // the last packet of r2. The router r2 announces 5 s after its own takeover. If r2 reads late that r1 is back, r2 also announces against the
+    // answers of r1's kernel (4 were seen).
     const announced = group.observer.announcements.filter(({ at }) => at >= thawed && at < thawed + 1_400)
     const own = announced.filter(({ mac }) => mac === announced.at(-1)?.mac)
     expect(
@@ -214,7 +216,7 @@ describeNetns('the safety nets of a VIP', () => {
     expect(news.length, 'confirmations of the VIP in 8 s').toBeGreaterThan(8)
     expect(news.filter(({ text }) => /^Deleted|tentative/.test(text))).toEqual([])
     expect(group.prober.longestGap(from, monotonicMs()), 'ms without an answer').toBeLessThan(SILENCE)
-    // One more announcement comes 5 s after the takeover of IPv4.
+    // A further announcement comes 5 s after the takeover of IPv4.
     expect(group.observer.announcements.length - announced, 'announcements during the renewals').toBeLessThanOrEqual(1)
     expect((await r1.router()).counters).toMatchObject({ foreignChanges: {}, cleanupPlansExecuted: 0 })
     monitor.killFamily()

@@ -96,7 +96,8 @@ describeNetns('an attacker that claims the address', () => {
     expect(after.r1.since(before.r1, 'competing_answers_total'), 'competing answers that r1 received').toBeGreaterThan(
       1_000,
     )
-    // This check comes first. A change of state would lift the limits of the log, and a node without CPU changes its state.
+    // The check on the next line comes first. A change of state would lift the limits of the log, and a node without
+    // CPU changes its state.
     expect(after.transitions(), 'transitions of both routers').toEqual(before.transitions())
     expect(after.r1.lines - before.r1.lines, 'log lines of r1').toBeLessThan(300)
     const announced = after.r1.since(before.r1, 'announcements_sent_total')

@@ -1,6 +1,6 @@
 /**
- * The rows of docs/security.md in which an attacker sends as fast as its machine can. These tests run alone, because both CPUs are busy.
- * All other attacks on a multicast group are in security.test.ts.
+ * The rows of docs/security.md in which an attacker sends as fast as its machine can. The flood tests run alone,
+ * because both CPUs are busy. All other attacks on a multicast group are in security.test.ts.
  */
 import { expect, test } from 'vitest'
 import { sleep } from '../../src/lab/wait.ts'
@@ -38,7 +38,7 @@ describeNetns('a flood of as many forged packets as the machine can send', () =>
       return onslaught
     }
     try {
-      // A first burst causes allocations that stay. Those are no leak.
+      // A first burst causes allocations that stay. Such allocations of a burst are no leak.
       await flood()
       const before = await attacked.accounts()
       const memory = residentKilobytes(attacked.daemon(1))

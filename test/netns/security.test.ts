@@ -1,6 +1,7 @@
 /**
- * Attacks on a multicast group from its segment, one test for each row of docs/security.md. Each attack is carried out. Client and kernels
- * show the effect, and the metrics that docs/security.md names must have counted the attack.
+ * Attacks on a multicast group from its segment, one test for each row of docs/security.md. Every attack is really
+ * carried out. Client and kernels show the effect, and the metrics that docs/security.md names must have counted the
+ * attack.
  */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
@@ -80,8 +81,8 @@ describeNetns('an attacker on the segment of a multicast group', () => {
 
   test('S-03 with priority 0 in the name of the Active makes the Backup Active beside it for one exchange of packets', async () => {
     const before = await attacked.accounts()
-    // The packets come every 77 ms, and the advertisements every 100 ms. So every phase between a forged packet and the next true one
-    // occurs.
+    // The packets come every 77 ms, and the advertisements every 100 ms. With these times, every phase between a forged
+    // packet and the next true one occurs.
     const { at } = await attacked.attacker.send([forged(0, { source: R1 })], 26, 13)
     // By then the effect of the last packet has ended.
     await sleep(downMs(2) + MARGIN)
@@ -176,7 +177,8 @@ describeNetns('an attacker on the segment of a multicast group', () => {
 
   test('S-09 with priority 255 and an announced interval of 40.95 s keeps the whole group Backup for two minutes by two packets', async () => {
     const before = await attacked.accounts()
-    // One packet is enough for r1. But the last advertisement of r1, after it has lost, gives the other routers the true interval again.
+    // One packet is enough for r1. The last advertisement of r1, after it has lost, gives the other routers the true
+    // interval again.
     const { at } = await attacked.attacker.send([forged(255, { intervalMs: 40_950 })], 4, 10)
     await attacked.becomes(1, 'Backup')
     await sleep(downMs(2) + MARGIN)

@@ -2,7 +2,7 @@
  * Shows on a real kernel that a Backup reads all received packets before it takes over (ground rule 2: a waiting packet
  * counts). The event loop of a Backup with an interval of 10 ms is blocked for 200 ms, six times longer than its
  * Active_Down_Interval. The loop then finds its timer expired, and advertisements in the socket that forbid a takeover.
- * The same stalls without the drain show that the test can fail.
+ * Stalls of the same kind without the drain show that the test can fail.
  */
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -32,7 +32,7 @@ type Stall = {
 }
 
 describeNetns('a Backup whose event loop was stalled', () => {
-  /** Each stall takes a CPU. */
+  /** A stall takes a CPU. */
   const turns = new Turns(2)
 
   /** Stalls a Backup on a LAN of its own, so that a false takeover misleads no other Backup. */

@@ -14,7 +14,7 @@ import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually } from '../../src/lab/wait.ts'
 import { removeRepeatedly } from '../support/removed-again.ts'
 
-/** Interval in ms. It is long, so that busy cores do not make an Active late. */
+/** Interval in ms. The interval is long, so that busy cores do not make an Active late. */
 const INTERVAL = 500
 const [FILE, SOCKET, JOURNAL] = [
   '/etc/holdfast/holdfast.yaml',

@@ -128,7 +128,10 @@ export class ThreeRouters {
     await new Promise((resolve) => setTimeout(resolve, longest + MARGIN))
   }
 
-  /** Two Active_Down_Intervals of the router with the lowest priority, in ms. By then both sides of a cut are Active. */
+  /**
+   * Twice the Active_Down_Interval of the router with the lowest priority, in ms. By then both sides of a cut are
+   * Active.
+   */
   get splitMs(): number {
     return 2 * downMs(PRIORITIES[2])
   }

@@ -1,6 +1,6 @@
 /**
- * Answers of commands in docs/troubleshooting.md and docs/operations.md, from real daemons with the symptom. Each answer ends with its
- * symptom.
+ * Answers of commands in docs/troubleshooting.md and docs/operations.md, from real daemons with the symptom. Every
+ * answer ends with its symptom.
  */
 import { expect, test } from 'vitest'
 import { eventually } from '../../src/lab/wait.ts'

@@ -1,7 +1,8 @@
 /**
- * Two namespaces on one wire with an agent in each, and the contract that both backends of the socket port must meet.
- * The contract covers the own source, a link that goes down and comes up, a packet filter that refuses, and a missing
- * capability. This file does not know what only one backend can do (linux-sockets.test.ts, raw-socket.test.ts).
+ * Provides two namespaces on one wire with an agent in each, and the contract that both backends of the socket port
+ * must meet. The contract covers the own source, a link that goes down and comes up, a packet filter that refuses, and
+ * a missing capability. This file does not know what only one backend can do (linux-sockets.test.ts,
+ * raw-socket.test.ts).
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cable, makeNamespace, removeAll } from '../../src/lab/cable.ts'
@@ -79,7 +80,8 @@ export function socketContract(ends: Ends, { wrap, sends }: { wrap: readonly str
     const { here, left, right } = ends
     ip(here, `addr add ${prefix} dev eth0`)
     const receiver = await open(right, family, RIGHT[family], GROUP[family])
-    // The kernel would choose one of the two sources by itself. So one of these sockets must use the other source.
+    // The kernel would choose one of the two sources by itself. To show this, one of the two sockets must use the other
+    // source.
     const senders = await Promise.all([LEFT[family], address(second)].map((source) => open(left, family, source)))
     const datagrams = [GROUP[family], RIGHT[family]].map((destination) => ({ destination, bytes: BYTES }))
     for (const sender of senders) await left.call('send', sender, datagrams)
@@ -102,7 +104,7 @@ export function socketContract(ends: Ends, { wrap, sends }: { wrap: readonly str
       ([again]) => again?.ok === true,
     )
     await received(right, theirs)
-    // The other direction shows that the end that was down is in its group again.
+    // A packet in the other direction shows that the end that was down is in its group again.
     await right.call('send', theirs, [datagram])
     await received(left, ours)
     ip(here, 'addr replace fe80::1/64 dev eth0 nodad')

@@ -1,5 +1,5 @@
 /**
- * `holdfast upgrade` on the Active of two routers, seen from a client (docs/adr/0096). Another version takes over without
+ * `holdfast upgrade` on the Active of two routers, seen from a client (docs/adr/0096). A new version takes over without
  * a lost probe. A refused upgrade leaves the running engine as it is.
  */
 import { execFile, execFileSync } from 'node:child_process'

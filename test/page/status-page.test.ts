@@ -88,8 +88,8 @@ describePage('status page', () => {
       )
 
   async function accessible(where: Page): Promise<void> {
-    // The content security policy of the status page blocks foreign scripts. So axe is loaded over the debugger's
-    // protocol.
+    // The content security policy of the status page blocks foreign scripts. For this reason axe is loaded over the
+    // debugger's protocol.
     const session = await where.context().newCDPSession(where)
     await session.send('Runtime.evaluate', { expression: readFileSync(AXE, 'utf8') })
     const { result } = await session.send('Runtime.evaluate', {
@@ -224,7 +224,7 @@ describePage('status page', () => {
       'Problem Check api-readyz is down on node1 (connection refused).',
     )
     await picture(page, '2-check-failed-desktop-light')
-    // This screenshot, of the top of the page only, is for docs/pictures.
+    // The next screenshot, of the top of the page only, is for docs/pictures.
     await picture(page, 'status-page', false)
     for (const position of [2, 3]) cluster.failService(position)
     await cluster.activeOn(1, 'the API had failed on all nodes')

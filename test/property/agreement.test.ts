@@ -1,7 +1,7 @@
 /**
  * For any events in any order, an agent hands a configuration over only while an engine listens and has answered. The
- * last configuration follows from the agent's last complete knowledge. The loss of the API does not change that
- * configuration, the agent's memory does not grow, and the agent does not run for ever.
+ * configuration handed over last follows from the agent's last complete knowledge. The loss of the API does not change
+ * that configuration, the agent's memory does not grow, and the agent does not run for ever.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,5 +1,5 @@
 /**
- * Other programs change the daemon's addresses, and the kernel's notifications come at any time. After that the
+ * Other programs change the daemon's addresses, and the kernel's notifications come at any time. After all events the
  * kernel's addresses and the daemon's own record equal the router's state. The node is simulated
  * (test/unit/daemon/fake-world.ts).
  */

@@ -1,8 +1,8 @@
 /**
  * An engine whose guardian has a clock and one without a clock do the same in any history (docs/adr/0086). The same
- * advertisements leave at the same times, and the routers pass the same states. Both engines are behind the ports of
- * FakeWorld, in virtual time. No engine stands still in these histories, because the lease may last longer than the
- * deadline of a cleanup plan.
+ * advertisements leave at the same times, and the routers pass the same states. The engines with and without a clock
+ * are behind the ports of FakeWorld, in virtual time. No engine stands still in these histories, because the lease may
+ * last longer than the deadline of a cleanup plan.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -255,8 +255,8 @@ class Walk {
     const due = nextDeadline(state)
     expect(state.name === 'Initialize' || due !== undefined, `${state.name} has a way on`).toBe(true)
     if (before.name !== state.name && before.name !== 'Leaving' && due !== undefined) {
-      // A packet may be old (400 ms here), so its own deadline may be over. But no state is entered further in the
-      // past.
+      // A packet may be old (400 ms here), so its own deadline may be over. No state, however, is entered further in
+      // the past.
       expect(due, `deadline on entering ${state.name}`).toBeGreaterThanOrEqual(this.now - 400)
     }
     if (state.name === 'Active') expect(state.asserted.length, 'competing Actives remembered').toBeLessThanOrEqual(16)
@@ -285,7 +285,8 @@ describe('announcements against competing Actives', () => {
 
   test('the Active announces last after every packet, in at most 4 batches in 100 ms', () => {
     forAll(2000, [sample], ({ told, start, packets }) => {
-      // This priority is lower than that of any Active, so every received advertisement comes from a competing Active.
+      // The priority on the next line is lower than that of any Active, so every received advertisement comes from a
+      // competing Active.
       const us: Parameters = {
         ...told,
         priority: 255,

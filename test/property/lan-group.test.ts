@@ -1,7 +1,7 @@
 /**
  * Sync groups on the virtual LAN after any accident: a node, wire or family is cut or unplugged, packets are lost,
- * nodes stall or are switched off. Afterwards exactly one node has everything, in time. A node never has a part of
- * the addresses while another has the rest. Addresses of one family may be ordered against those of the other.
+ * nodes stall or are switched off. After the accident exactly one node has all addresses, in time. A node never has a
+ * part of the addresses while another has the rest. Addresses of one family may be ordered against those of the other.
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

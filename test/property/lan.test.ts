@@ -1,7 +1,8 @@
 /**
  * 2–5 routers on one LAN, each with its own clock, after any accident: packets are lost, nodes are cut, stalled or
- * switched off. Afterwards exactly one is Active, the right one, in time. On a LAN without faults two are never
- * Active for longer than one exchange. Times are virtual; a failure prints the seed, the story and all events.
+ * switched off. After the accident exactly one router is Active, the right one, in time. On a LAN without faults two
+ * are never Active for longer than one exchange. Times are virtual; a failure prints the seed, the story and all
+ * events.
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -68,9 +68,9 @@ describe('receive', () => {
   })
 
   /**
-   * A checksum changes with every single bit, so a packet never keeps its form after a flip. It may turn into the
-   * other form (VR-CK-05 accepts that). Then `checksumForms` differs, even if the flipped bit is reserved and the
-   * values stay the same.
+   * A checksum changes with every single bit, so a packet never keeps its form after a flip. A packet may turn into the
+   * other form (VR-CK-05 accepts that). In this case `checksumForms` differs, even if the flipped bit is reserved and
+   * the values stay the same.
    */
   test('a packet with a single flipped bit is discarded or visibly different', () => {
     const flips = sentPackets.chain(({ packet, ...sent }) =>

@@ -61,7 +61,7 @@ function play(outage: Outage, { advertisement, interval, timeout, returns, belie
     return new VirtualCheck(lan, node, spec, () => backend[i] ?? 'well', (share / 1000) * interval)
   })
   lan.startAll()
-  // These times lie before and after the end of minHold since the election.
+  // The times of this list lie before and after the end of minHold since the election.
   lan.run(8 * advertisement + 1.1 * interval + (seed % 12_000))
   const before = lan.active.join()
   const lost = lan.now

@@ -1,7 +1,7 @@
 /**
  * For any reports, in any order and with any silence between them, the priority and the faults of a router equal a
- * model. The model stores only the last report of each check. It has the table of VR-TRK-01 as text, and evaluates a
- * combination by trying every possible value of its unknown members.
+ * model. The model stores only the last report of each check. The model has the table of VR-TRK-01 as text, and
+ * evaluates a combination by trying every possible value of its unknown members.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -117,7 +117,7 @@ test('priority and faults equal the model for any reports', () => {
       }
 
       for (const { probe: name, result, after } of news) {
-        // In this test the alarm of the engine is on time.
+        // The alarm of the engine is on time in this test.
         const until = now + after
         for (let at = board.doubtAt; at !== undefined && at <= until; at = board.doubtAt) {
           now = millis(Math.max(at, now))

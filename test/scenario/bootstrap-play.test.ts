@@ -1,7 +1,7 @@
 /**
  * The bootstrap play. A node that advertises 70 has the API's address while control plane nodes register one by one.
- * It gives the address up when its own API and Ironic are gone. Agents and guard are the real ones; of an engine only
- * its configured priorities count here. Virtual time.
+ * This bootstrap node gives the address up when its own API and Ironic are gone. Agents and guard are the real ones; of
+ * an engine only its configured priorities count here. Virtual time.
  */
 import { describe, expect, test } from 'vitest'
 import { type BootstrapGuard, looked, startBootstrapGuard } from '../../src/cluster/decisions/bootstrap-guard.ts'

@@ -1,9 +1,9 @@
 /**
  * Tests the change from the bootstrap node to the control plane nodes, with VRRP elections. At the start, the bootstrap
- * node has the API's address. It advertises priority 70, and no other node lists it as a peer. Then three control plane
- * nodes register, and their checks come up one by one. The bootstrap node gives the address up when its guard orders
- * `stop`, and joins the election again when its API is back. Agents, guard and engines are the product's, on a
- * simulated LAN with virtual time.
+ * node has the API's address. The bootstrap node advertises priority 70, and no other node lists this node as a peer.
+ * After the start three control plane nodes register, and their checks come up one by one. The bootstrap node gives the
+ * address up when its guard orders `stop`, and joins the election again when its API is back. Agents, guard and engines
+ * are the product's, on a simulated LAN with virtual time.
  */
 import { describe, expect, test } from 'vitest'
 import { looked, startBootstrapGuard } from '../../src/cluster/decisions/bootstrap-guard.ts'
@@ -15,7 +15,10 @@ const SECOND = 1_000
 const HOSTS = [77, 20, 21, 22].map((last) => `192.168.111.${last}`)
 const roleOf = (position: number): Role => (position === 0 ? 'bootstrap' : 'controlPlane')
 const object = (n: number) => nodeObject(`cp-${n}`, [HOSTS[n + 1] ?? ''])
-/** Time in ms at which the bootstrap node is ready. Its Ironic service stops together with its API. */
+/**
+ * Time in ms at which the bootstrap node is ready. The Ironic service of the bootstrap node stops together with its
+ * API.
+ */
 const READY_AT = 20 * SECOND
 const GONE_AT = 300 * SECOND
 const BACK_AT = 400 * SECOND

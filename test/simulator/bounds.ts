@@ -114,10 +114,10 @@ export function factsOf(specs: readonly NodeSpec[], interval: number, lowest: nu
 
 /**
  * Returns the circumstances of these faults. The client's neighbour entry may be wrong until the client gives up the
- * node in it. That happens if a node goes while another node is Active that does not know of it and has no reason to
- * announce. It also happens with two keepalived nodes. If equal keepalived nodes take over together, they announce
- * immediately and again only after 5 s, and the loser sends nothing. A single keepalived node yields without a packet,
- * even to a unicast router that has not asked for the holder before.
+ * node in it. The entry is wrong if a node goes while another node is Active that does not know of it and has no reason
+ * to announce. A wrong entry also occurs with two keepalived nodes. If equal keepalived nodes take over together, they
+ * announce immediately and again only after 5 s, and the loser sends nothing. A single keepalived node yields without a
+ * packet, even to a unicast router that has not asked for the holder before.
  */
 export function circumstancesOf(facts: Facts, faults: readonly Fault[]): Circumstances & Facts {
   const astray = faults.some(({ kind }) => ASTRAY.has(kind))
@@ -160,7 +160,7 @@ export const quietOf = (facts: Facts): Limits => quietIn(circumstancesOf(facts, 
  * Limits that keepalived causes for a fault on its own node (docs/simulate.md). If the VRRP process is stopped or
  * killed, the address stays until the process continues or is restarted. keepalived cannot leave without a gap. The
  * parent process restarts a killed VRRP process, which then removes the address. An address that another program has
- * removed returns with an election. Everything else is as on any other node.
+ * removed returns with an election. All other behaviour is as on any other node.
  */
 const NEIGHBOUR: Partial<Record<FaultKind, (on: Circumstances & ReturnType<typeof stepsIn>) => Limited>> = {
   'crash engine': ({ packet, settled }) => {

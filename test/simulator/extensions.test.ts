@@ -6,7 +6,10 @@
 import { expect, test } from 'vitest'
 import { compare, EXTENSIONS, newComparison, tableOf } from './extensions.ts'
 
-/** Seeds of the histories. Each extension makes a difference for some of them; more seeds would only take longer. */
+/**
+ * Seeds of the histories. Every extension makes a difference for some of these seeds; more seeds would only take
+ * longer.
+ */
 const SEEDS = [3, 8, 20, 30]
 
 test('the histories with and without each extension have the recorded differences', () => {

@@ -235,8 +235,8 @@ function wantedLines(output: Readonly<Record<string, unknown>>, at: number): Lin
 }
 
 /**
- * Returns the lines until the first answer to a competing Active (VR-FSM-25). After that answer, keepalived restarts
- * its timer, and RFC 9568 does not restart it. The recordings accepted both behaviours.
+ * Returns the lines until the first answer to a competing Active (VR-FSM-25). After this first answer, keepalived
+ * restarts its timer, and RFC 9568 does not restart it. The recordings accepted both behaviours.
  */
 function untilFirstAnswer(lines: readonly Line[], { steps }: MachineVector): Line[] {
   const heard = steps.map((each) => vectorStep.parse(each)).filter(({ event }) => event.type === 'advert')

@@ -1,7 +1,7 @@
 /**
- * Plays test vectors on the model of keepalived (src/simulator/keepalived/keepalived-daemon.ts). The same vectors were
- * replayed on keepalived 2.2.7. The module returns packets, announcements and states with their times: those of the
- * model, and those of the recording. This file decides how the model receives a vector. This file itself expects
+ * Plays test vectors on the model of keepalived (src/simulator/keepalived/keepalived-daemon.ts). All these vectors were
+ * also replayed on keepalived 2.2.7. The module returns packets, announcements and states with their times: those of
+ * the model, and those of the recording. This file decides how the model receives a vector. This file itself expects
  * nothing.
  */
 import { announcementIn } from '../../src/arp/probe.ts'

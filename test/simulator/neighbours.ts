@@ -41,8 +41,8 @@ export const newNeighbours = (): Neighbours => ({
 export function compareNeighbours(seed: number, found: Neighbours, options: HistoryOptions = { small: true }): void {
   const mixed = historyOf(seed, { ...options, peers: 'all' })
   const none = historyOf(seed, { ...options, peers: 'none' })
-  // The pauses between faults depend on the limits of the faults. So all three histories have the faults of the mixed
-  // group.
+  // The pauses between faults depend on the limits of the faults. For this reason all three histories have the faults
+  // of the mixed group.
   const histories = {
     'keepalived alone': { ...mixed, nodes: none.nodes.map(asKeepalived) },
     mixed,

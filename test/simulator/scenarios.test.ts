@@ -1,5 +1,5 @@
 /**
- * Tests that failures which the simulator once found do not return. Each is a reduced scenario in
+ * Tests that failures which the simulator once found do not return. Such a failure is a reduced scenario in
  * test/simulator/scenarios. The name of the scenario's file describes the failure; docs/simulated-histories.md
  * describes its origin.
  */

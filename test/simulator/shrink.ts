@@ -4,7 +4,7 @@
  */
 import type { Fault, NodeSpec, Scenario } from '../../src/simulator/scenario.ts'
 
-/** Largest number of attempts. Each attempt simulates a whole history. */
+/** Largest number of attempts. An attempt simulates a whole history. */
 const PATIENCE = 120
 
 export function shrink(failing: Scenario, stillFails: (scenario: Scenario) => boolean): Scenario {

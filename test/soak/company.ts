@@ -1,7 +1,7 @@
 /**
- * Disturbances of the soak by other programs of the machine. Their namespaces are created and deleted, and take the lock that changes of
- * addresses need (RTNL). The host takes time from the CPUs, and the observer itself may not run for a moment. Disturbances are reported
- * beside a violation, and never excuse it.
+ * Disturbances of the soak by other programs of the machine. The namespaces of these programs are created and deleted,
+ * and take the lock that changes of addresses need (RTNL). The host takes time from the CPUs, and the observer itself
+ * may not run for a moment. Disturbances are reported beside a violation, and never excuse it.
  */
 import { type FSWatcher, watch } from 'node:fs'
 import { monotonicMs } from '../../src/lab/wait.ts'

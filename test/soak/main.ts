@@ -59,9 +59,9 @@ if (!(interval >= 10 && interval <= 1_000 && interval % 10 === 0))
   fail(`Cannot use --interval "${values.interval}": 10ms to 1000ms in steps of 10 wanted`, 64)
 
 const interrupted = new AbortController()
-// The first interrupt ends the run with the results so far, the second ends it immediately. The lab would end this
-// process on the first one, so the lab's own listener is removed as soon as there is a lab. It removes itself at the
-// exit, too.
+// The first interrupt ends the run with the results so far, the second interrupt ends the run immediately. The lab
+// would end this process on the first one, so the lab's own listener is removed as soon as there is a lab. The lab
+// removes itself at the exit, too.
 function listenToInterrupts(): void {
   process.removeAllListeners('SIGINT')
   process.on('SIGINT', () => (interrupted.signal.aborted ? process.exit(130) : interrupted.abort()))

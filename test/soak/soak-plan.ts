@@ -1,7 +1,8 @@
 /**
  * The soak as a list of moments: failovers at regular times, by every way in turn, and reloads at regular times. Pure:
  * the same options give the same plan. Decides the intended holder at each time, and that only processes of r1 are
- * ended. Those of r2 and r3 live as long as the soak. This file does not know how a fault is done and what it may cost.
+ * ended. The processes of r2 and r3 live as long as the soak. This file does not know how a fault is done and what it
+ * may cost.
  */
 import { type Fault, type NodeName, randomOf } from '../chaos/plan.ts'
 

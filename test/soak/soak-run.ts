@@ -1,5 +1,5 @@
 /**
- * One soak: a lab of three nodes that are scraped and whose checks flap, and a plan that is carried out at its times.
+ * A soak run: a lab of three nodes that are scraped and whose checks flap, and a plan that is carried out at its times.
  * Every process is sampled, and there are two measurements at rest before and after. Decides when the lab counts as
  * warm and as at rest. All of it is gone afterwards, in every exit path (lab.ts). This file does not know how a step is
  * done and what it may cost.

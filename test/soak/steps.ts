@@ -1,6 +1,6 @@
 /**
- * Commands of each step of the plan, and the observation that the addresses moved. Each step takes its begin time
- * before its first command and its end time after its last one. Steps that the chaos suite has as well are in
+ * Commands of each step of the plan, and the observation that the addresses moved. Every step takes its begin time
+ * before its first command and its end time after its last command. Steps that the chaos suite has as well are in
  * faults.ts.
  */
 
@@ -23,7 +23,9 @@ const [NOTICED, LOOK] = [8_000, 50]
 
 const during = (ms: number, { aborted }: Arena) => (aborted.aborted ? Promise.resolve() : sleep(ms))
 
-/** Time in ms before the answer of a reload, at which the reload may be in force. Before that, the file is read. */
+/**
+ * Time in ms before the answer of a reload, at which the reload may be in force. Before this time, the file is read.
+ */
 const IN_FORCE = 500
 
 async function reload(nodes: readonly SoakNode[], { id }: SoakFault): Promise<Inflicted> {

@@ -1,8 +1,8 @@
 /**
  * Asks an address each 10 ms over a new connection, and prints one JSON line for each request that has ended. The line
- * has the number of the request, the time of its start (CLOCK_MONOTONIC in ms), whether it was answered, and how long it
- * took. A request without an answer after 2 s is lost.
- * Arguments: ADDRESS, PORT, and `hold N` for N connections that stay open. Those print {"broken": n} when they end.
+ * has the number of the request, the time of its start (CLOCK_MONOTONIC in ms), whether it was answered, and how long
+ * it took. A request without an answer after 2 s is lost. Arguments: ADDRESS, PORT, and `hold N` for N connections that
+ * stay open. The program with `hold` prints {"broken": n} when it ends.
  */
 import { request } from 'node:http'
 

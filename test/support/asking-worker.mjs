@@ -1,7 +1,7 @@
 /**
  * Runs a worker thread that asks its engine for a report and subscribes to the engine's events. The thread sends back
- * what it received, as the text of a problem: the kinds of messages, and the number of routers in each. It ends itself
- * at the first event.
+ * what it received, as the text of a problem: the kinds of messages, and the number of routers in each. The thread ends
+ * itself at the first event.
  */
 import { parentPort } from 'node:worker_threads'
 

@@ -1,7 +1,7 @@
 /**
  * Sends given Ethernet frames at a given rate, as an attacker with a raw socket does. The program is plain JavaScript,
- * because it runs as a process of its own in a network namespace. It knows no protocol: forged-frame.ts decides what is
- * forged, and how. It shares no code with the product except the addon that sends the frames.
+ * because it runs as a process of its own in a network namespace. The attacker knows no protocol: forged-frame.ts
+ * decides what is forged, and how. The attacker shares no code with the product except the addon that sends the frames.
  *
  * argv: INTERFACE. Each line of standard input is a JSON object { id, frames: [hex], count, perSecond }. The frames are
  * sent in turn. Count 0 means until { stop: id } arrives; perSecond 0 means as fast as possible. At the end of each

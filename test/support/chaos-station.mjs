@@ -1,8 +1,8 @@
 /**
- * Sends VRRP packets from a fourth station that is no router of the group. It floods the LAN with malformed
+ * Sends VRRP packets from a fourth station that is no router of the group. The station floods the LAN with malformed
  * advertisements and garbage, or forges advertisements that are correct in every field. The program is plain
- * JavaScript, because it runs as a process of its own in a network namespace. It shares no code with the product except
- * the addon that sends the packets.
+ * JavaScript, because it runs as a process of its own in a network namespace. The station shares no code with the
+ * product except the addon that sends the packets.
  *
  * argv: flood VRID VIP MS
  * forge VRID VIP MS PRIORITY SOURCE. The program ends by itself after MS milliseconds.
@@ -18,10 +18,11 @@ const PACKETS = 5
 /** Milliseconds between two forged advertisements, as between the advertisements of a real Active. */
 const EVERY = 100
 /**
- * Milliseconds between two forged advertisements with priority 0 in the Active's name. Such a packet has no effect if
- * the Active advertises within Skew_Time after it. At the Active's own interval, this would be so for every packet or
- * for none. This interval differs, so that every phase occurs. It is longer than the Active's interval, because the
- * Active answers a competing Active no more often. A Backup would otherwise be Active beside it for 48 ms.
+ * Milliseconds between two forged advertisements with priority 0 in the Active's name. A forged priority 0 has no
+ * effect if the Active advertises within Skew_Time after it. At the Active's own interval, this would be so for every
+ * packet or for none. The interval of forged packets differs, so that every phase occurs. The interval of forged
+ * packets is longer than the Active's, because the Active answers a competing Active no more often. A Backup would
+ * otherwise be Active beside it for 48 ms.
  */
 const EVERY_ZERO = 123
 const CENTISECONDS = 10

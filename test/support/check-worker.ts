@@ -7,6 +7,6 @@ import { probePorts } from './probe-ports.ts'
 const service = new CheckService((news) => parentPort?.postMessage(news), probePorts)
 parentPort?.on('message', (order: CheckOrder | { readonly kind: 'hang' }) => {
   if (order.kind !== 'hang') void service.obey(order)
-  // This loop simulates a bug in a probe: the thread never returns to its event loop.
+  // The endless loop simulates a bug in a probe: the thread never returns to its event loop.
   else for (;;);
 })

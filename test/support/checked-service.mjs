@@ -1,8 +1,8 @@
 /**
  * Serves the requests of health checks: http on port 8080 and https on port 8443. argv names the folder of the key, the
  * certificate and the answers. The file `mode` in that folder has the HTTP status of every answer, and is read at each
- * request. The path `/text` is answered with the file `text`. At SIGHUP the server reads its certificate again. It
- * prints "listening" when both ports are open.
+ * request. The path `/text` is answered with the file `text`. At SIGHUP the server reads its certificate again. The
+ * server prints "listening" when its two ports are open.
  */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'

@@ -78,7 +78,7 @@ export class ClusterLab {
     await this.#port.line(/^listening$/, 20_000)
   }
 
-  /** Resets all connections to the Kubernetes API. Its port then refuses new connections. */
+  /** Resets all connections to the Kubernetes API. After the reset the port refuses new connections. */
   async apiDown(): Promise<void> {
     this.#port?.signal('SIGKILL')
     await this.#port?.exited
@@ -171,8 +171,8 @@ export class LabNode {
   }
 
   /**
-   * Starts a service that makes the node's ingress router ready, as the preset for ingress requires. Until then no node
-   * has the ingress address.
+   * Starts a service that makes the node's ingress router ready, as the preset for ingress requires. Before this
+   * service starts, no node has the ingress address.
    */
   serveIngress(): LoggedProcess {
     return new LoggedProcess(this.#lab, this.host, ['node', READY_PORTS, this.#lab.directory, '1936'])

@@ -1,7 +1,7 @@
 /**
- * A node with CoreDNS and `holdfast corednsmonitor` in a network namespace, two upstream DNS servers on other hosts, and
- * the stand-in of the Kubernetes API. This file decides the names, the addresses and the answers of the upstream
- * servers. It does not know what a test is about.
+ * A node with CoreDNS and `holdfast corednsmonitor` in a network namespace, two upstream DNS servers on other hosts,
+ * and the stand-in of the Kubernetes API. This file decides the names, the addresses and the answers of the upstream
+ * servers. This file does not know what a test is about.
  */
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -88,7 +88,7 @@ export class DnsLab {
     writeFileSync(this.resolvConf, servers.map((server) => `nameserver ${server}\n`).join(''))
   }
 
-  /** Starts the two upstream servers. The second one has other answers, and answers servfail.example. */
+  /** Starts the two upstream servers. The second upstream server has other answers, and answers servfail.example. */
   async startUpstreams(): Promise<void> {
     for (const index of [0, 1] as const) {
       const answer = (zone: string) =>

@@ -6,7 +6,9 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 
-/** Name of the label on containers and networks. Its value is the number of the process that created them. */
+/**
+ * Name of the label on containers and networks. The value of the label is the number of the process that created them.
+ */
 export const MADE_BY = 'holdfast.made-by'
 
 /** Without this variable, testcontainers starts a cleanup container, whose image the registry may not have. */

@@ -334,8 +334,8 @@ export class FileGroup {
 }
 
 /**
- * Returns a holdfast that reads the keepalived file, with a folder of its own. Without it, the daemon would use the
- * folder of the machine.
+ * Returns a holdfast that reads the keepalived file, with a folder of its own. Without a folder of its own, the daemon
+ * would use the folder of the machine.
  */
 export function holdfastFrom(lab: Lab, plan: RouterPlan, file: string): Holdfast {
   // The script is called as: sh -c SCRIPT holdfast run -c YAML. The folder of the YAML file becomes the daemon's run

@@ -39,7 +39,8 @@ const setFile = (name) => (there) =>
  */
 const flapping = [
   [(up) => Object.assign(well, { http: up }), 2_300],
-  // This period is longer than the time after which the daemon assumes that a server closes idle connections.
+  // The period on the next line is longer than the time after which the daemon assumes that a server closes idle
+  // connections.
   [setPort, 7_300],
   [setFile('flap-file'), 1_700],
   [setFile('flap-program'), 2_900],

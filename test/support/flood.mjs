@@ -1,8 +1,8 @@
 /**
  * Sends the requested number of packets on which no VRRP router may act. The program is plain JavaScript, because it
- * runs as a process of its own in a network namespace. It builds its frames itself, so that they can be wrong in every
- * way that a wire allows. It shares no code with the product except the addon that sends the frames. It prints one JSON
- * line at the end.
+ * runs as a process of its own in a network namespace. The flood program builds its frames itself, so that they can be
+ * wrong in every way that a wire allows. The flood program shares no code with the product except the addon that sends
+ * the frames. The flood program prints one JSON line at the end.
  *
  * argv: INTERFACE VRID VIP COUNT PER_SECOND. COUNT 0 means until SIGTERM.
  */

@@ -63,8 +63,8 @@ function ipv6Packet(payload: Uint8Array, source: Address, destination: Address, 
 }
 
 /**
- * Builds a gratuitous ARP packet or an unsolicited Neighbor Advertisement with Override, to all hosts. It claims that
- * the address `claimed` has the MAC address `from`.
+ * Builds a gratuitous ARP packet or an unsolicited Neighbor Advertisement with Override, to all hosts. The packet
+ * claims that the address `claimed` has the MAC address `from`.
  */
 export function claimFrame(claimed: string, from = FORGED_MAC): Uint8Array {
   const announced = { address: address(claimed), mac: mac(from) }
@@ -72,8 +72,8 @@ export function claimFrame(claimed: string, from = FORGED_MAC): Uint8Array {
 }
 
 /**
- * Builds an ARP reply that no host has asked for, to one host. It claims that the address `claimed` has the MAC address
- * `from`.
+ * Builds an ARP reply that no host has asked for, to one host. The reply claims that the address `claimed` has the MAC
+ * address `from`.
  */
 export function arpReplyFrame(claimed: string, to: { readonly mac: string; readonly address: string }, from: string) {
   const frame = arpRequest({

@@ -5,7 +5,7 @@ export type SourceFunction = { readonly name: string; readonly lines: number }
 
 const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'])
 
-/** Returns each function of a TypeScript file. Its name is its own, or that of its variable or method. */
+/** Returns each function of a TypeScript file. The name of a function is its own, or that of its variable or method. */
 export function functionsOf(text: string): readonly SourceFunction[] {
   const found: SourceFunction[] = []
   const lineOf = (offset: number) => text.slice(0, offset).split('\n').length

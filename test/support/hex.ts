@@ -1,4 +1,7 @@
-/** Converts octets to text and back, for test vectors and for messages of failing tests. Nothing in src/ needs this. */
+/**
+ * Converts octets to text and back, for test vectors and for messages of failing tests. No code of src/ needs this
+ * file.
+ */
 
 /**
  * Converts hexadecimal text to octets. Throws RangeError if the text is not whole octets, because a mistyped vector

@@ -1,7 +1,7 @@
 /**
- * Imitates the program that runs keepalived in OpenShift's pod. It starts keepalived when keepalived's configuration
- * file exists. A line "reload" on the socket starts keepalived or sends SIGHUP to it. argv names the folder for
- * keepalived's pid files. SIGTERM is passed on to keepalived.
+ * Imitates the program that runs keepalived in OpenShift's pod. The imitation starts keepalived when keepalived's
+ * configuration file exists. A line "reload" on the socket starts keepalived or sends SIGHUP to it. argv names the
+ * folder for keepalived's pid files. SIGTERM is passed on to keepalived.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /**
  * Runs a node with OpenShift's keepalived pod: Debian's keepalived with the check scripts of its configuration.
- * `holdfast dynkeepalived` replaces the pod's monitor program. Both have folders /etc/keepalived and /run of their own.
- * This file decides where their files are. This file does not know the cluster.
+ * `holdfast dynkeepalived` replaces the pod's monitor program. Pod and monitor have folders /etc/keepalived and /run of
+ * their own. This file decides where their files are. This file does not know the cluster.
  */
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

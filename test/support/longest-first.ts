@@ -1,6 +1,7 @@
 /**
- * Orders the test files of a project by their duration in the run that docs/test-costs.md shows, the longest first. So
- * no long file runs alone at the end. A file without a row took less than two seconds or is new, and comes last.
+ * Orders the test files of a project by their duration in the run that docs/test-costs.md shows, the longest first. In
+ * this order no long file runs alone at the end. A file without a row took less than two seconds or is new, and comes
+ * last.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Starts real servers on 127.0.0.1 for a test. Each server is closed together with all of its connections. */
+/** Starts real servers on 127.0.0.1 for a test. Every server is closed together with all of its connections. */
 import { once } from 'node:events'
 import { createServer as createHttp, type RequestListener } from 'node:http'
 import { createServer as createHttps, type ServerOptions } from 'node:https'

@@ -2,9 +2,10 @@
  * Makes an engine misbehave at SIGWINCH, in the way that the file named in MISBEHAVIOUR gives. Node loads this script
  * before the product's own bundle (NODE_OPTIONS=--import=…). `throw` is an exception without a handler. `eat` keeps its
  * allocations until the heap is exhausted, after long pauses of the garbage collector. `fill` exhausts the heap without
- * such pauses. `block MS` waits for MS milliseconds in one call, as a file system that hangs. It does not loop, because
- * a loop with real-time priority would take a whole CPU from other processes. The script writes to standard error when
- * the misbehaviour begins and ends. It does not know the product: the tests judge the product's reaction.
+ * such pauses. `block MS` waits for MS milliseconds in one call, as a file system that hangs. The script does not loop,
+ * because a loop with real-time priority would take a whole CPU from other processes. The script writes to standard
+ * error when the misbehaviour begins and ends. The script does not know the product: the tests judge the product's
+ * reaction.
  */
 import { readFileSync, writeSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'

@@ -1,6 +1,6 @@
 /**
- * Provides the network changes of a host that is moved to another network, as commands for `ip`. It also reads the
- * host's addresses from its kernel. This file does not know which programs run on the host.
+ * Provides the network changes of a host that is moved to another network, as commands for `ip`. The module also reads
+ * the host's addresses from its kernel. This file does not know which programs run on the host.
  */
 import { ip } from '../../src/lab/ip.ts'
 import type { Host } from '../../src/lab/lab.ts'

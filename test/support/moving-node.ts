@@ -1,7 +1,7 @@
 /**
- * Simulates a node whose network changes. Its two interfaces disappear, come back and change, with their own addresses,
- * and its operator reloads configuration files. The module knows which addresses an administrator has set, and what a
- * healthy node looks like. It does not decide which events happen nor when.
+ * Simulates a node whose network changes. The two interfaces of the node disappear, come back and change, with their
+ * own addresses, and its operator reloads configuration files. The module knows which addresses an administrator has
+ * set, and what a healthy node looks like. The module does not decide which events happen nor when.
  */
 import { FakeWorld, link, present, ROUTER, type RouterConfig, SELF } from '../unit/daemon/fake-world.ts'
 import { hasOneSocket, wrongs } from './node-history.ts'
@@ -10,8 +10,8 @@ import { PaperFiles, type Written } from './paper-files.ts'
 const [API, FIRST, SECOND, SPARE] = ['192.0.2.100', '192.0.2.101', '198.51.100.100', '192.0.2.102'] as const
 export const VIPS = [API, FIRST, SECOND, SPARE]
 /**
- * Waiting times in ms. The last one is longer than every pause and every yield of a node with many failures (at most
- * 300 s, twice).
+ * Waiting times in ms. The last waiting time is longer than every pause and every yield of a node with many failures
+ * (at most 300 s, twice).
  */
 const PATIENCE = [5_000, 15_000, 80_000, 600_000]
 

@@ -2,7 +2,7 @@
  * Builds the LAN of the shared scenarios in network namespaces: the daemon runs as an operator starts it, and the
  * kernels show which node has an address. This file decides how each accident is made on a real machine. At a power
  * failure, first the cable goes, then all processes, then the address. This file does not know what a scenario expects.
- * It knows only the status of the daemon.
+ * This file knows only the status of the daemon.
  */
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { ip, nft } from '../../src/lab/ip.ts'
@@ -120,8 +120,8 @@ class NetnsLan implements Lan {
     const members = this.#members.filter((member) => named.has(member))
     const priorities = new Set(members.map(({ node }) => node.priority))
     // Processes do not start in the same millisecond, and of equal nodes the first to start stays Active (RFC 9568
-    // §6.4.2). So the nodes start one after the other, the highest address first. A start at the same time would have
-    // the same result.
+    // §6.4.2). For this reason the nodes start one after the other, the highest address first. A start at the same time
+    // would have the same result.
     const started = [...priorities].map(async (priority) => {
       for (const member of members.toReversed()) if (member.node.priority === priority) await this.#startOne(member)
     })

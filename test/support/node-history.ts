@@ -4,7 +4,7 @@
  */
 import type { FakeWorld } from '../unit/daemon/fake-world.ts'
 
-/** One action on the simulated node. Its text is its line in the report of a failed test. */
+/** An action on the simulated node. The text of an action is its line in the report of a failed test. */
 export type Action<Subject> = (subject: Subject) => void
 
 export const does = <Subject>(text: string, act: Action<Subject>): Action<Subject> =>

@@ -1,6 +1,7 @@
 /**
- * A machine with systemd, the message bus, NetworkManager and systemd-resolved of Debian, and with holdfast's units of a node. Its network
- * has one more host, `site`, with a DHCP and DNS server. This file decides names and addresses. It does not know what a test is about.
+ * A machine with systemd, the message bus, NetworkManager and systemd-resolved of Debian, and with holdfast's units of
+ * a node. The network of this machine has one more host, `site`, with a DHCP and DNS server. This file decides names
+ * and addresses. This file does not know what a test is about.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'

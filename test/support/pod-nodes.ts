@@ -77,7 +77,7 @@ function sweep(): void {
   }
 }
 
-/** One podman for all nodes. Each pod uses the network namespace in which its podman command runs. */
+/** One podman for all nodes. Every pod uses the network namespace in which its podman command runs. */
 export class PodNodes {
   readonly base: string
   readonly #onExit = () => this.destroy()
@@ -191,8 +191,8 @@ export class PodNode {
   }
 
   /**
-   * Starts the pod. Real nodes have a container runtime each. Here the nodes share one, and their starts wait for each
-   * other as little as possible.
+   * Starts the pod. Real nodes have a container runtime each. In this test the nodes share one runtime, and their
+   * starts wait for each other as little as possible.
    */
   start(): Promise<void> {
     return this.#later(['play', 'kube', '--network', 'host', this.#manifest])

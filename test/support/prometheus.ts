@@ -1,7 +1,8 @@
 /**
  * Runs a real Prometheus in the lab, with the configuration and the rules of deploy/prometheus. This file decides that
- * all times in both files are divided by one factor. So Prometheus scrapes every 3 s instead of every 15 s, and `for:
- * 1m` takes 12 s. The rules are otherwise the shipped ones. This file does not know what the rules contain.
+ * all times in both files are divided by one factor. With this factor, Prometheus scrapes every 3 s instead of every 15
+ * s, and `for: 1m` takes 12 s. The rules are otherwise the shipped ones. This file does not know what the rules
+ * contain.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 /**
  * Takes the prose out of a source file or a page: comments, texts that contain a space, names of tests, sentences. Text
- * to copy (code in backticks, blocks of code, links) is left out. This file knows the syntax of the languages. It does
- * not know which words are wrong.
+ * to copy (code in backticks, blocks of code, links) is left out. This file knows the syntax of the languages. This
+ * file does not know which words are wrong.
  */
 
 export interface Prose {

@@ -1,7 +1,7 @@
 /**
  * Builds the engine's configuration of a node from the values with which the machine config operator filled its
- * templates (test/samples/keepalived/*.input.json). This configuration only serves to compare texts. The agent derives
- * its configuration from Node objects, not from these values.
+ * templates (test/samples/keepalived/*.input.json). The rendered configuration only serves to compare texts. The agent
+ * derives its configuration from Node objects, not from these values.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

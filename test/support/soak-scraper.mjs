@@ -1,7 +1,7 @@
 /**
- * Scrapes the API of the nodes in argv (ADDRESS:PORT) once a second, as Prometheus does. It requests /metrics over a
- * connection that stays open, and /v1/status over a new connection each time. It prints each answer as a JSON line. The
- * line `pause` on standard input stops it and closes the open connections; `go on` continues.
+ * Scrapes the API of the nodes in argv (ADDRESS:PORT) once a second, as Prometheus does. The scraper requests /metrics
+ * over a connection that stays open, and /v1/status over a new connection each time. The scraper prints each answer as
+ * a JSON line. The line `pause` on standard input stops it and closes the open connections; `go on` continues.
  */
 import { Agent, request } from 'node:http'
 import { createInterface } from 'node:readline'

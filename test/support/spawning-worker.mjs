@@ -1,7 +1,7 @@
 /**
- * Runs a thread that drops its privileges through the addon. It reports which privileges the thread, its child process
- * and its main thread still have. As the main file, the script starts itself as the worker. With `keep-new-privs` the
- * thread drops nothing, which shows that the report can differ.
+ * Runs a thread that drops its privileges through the addon. The script reports which privileges the thread, its child
+ * process and its main thread still have. As the main file, the script starts itself as the worker. With
+ * `keep-new-privs` the thread drops nothing, which shows that the report can differ.
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

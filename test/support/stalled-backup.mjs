@@ -1,7 +1,7 @@
 /**
  * Runs a Backup whose event loop is blocked on purpose. The engine is the product's own from dist/, and this script
  * observes one of its ports. The script is plain JavaScript, because it runs as a process of its own in a network
- * namespace. It prints one JSON line for each stall. stall.test.ts judges these lines.
+ * namespace. The script prints one JSON line for each stall. stall.test.ts judges these lines.
  *
  * argv: CONFIG drain|no-drain COUNT STALL_MS.
  */

@@ -1,9 +1,9 @@
 /**
- * Counts the tests of a run for .ci/run. It writes `PASSED FAILED` to the file that HOLDFAST_TEST_SUMMARY names, then
- * one line for each failure. So the end of a long log shows the failures and the observed values. The counts of an
- * earlier run in that file are added. A test file that cannot be loaded, and an error outside of any test, are
- * failures. If HOLDFAST_TEST_UNJUDGED names a file, the test files whose failures cannot be judged (test/judge/time.ts)
- * are listed there and not counted. scripts/tests.sh runs them again.
+ * Counts the tests of a run for .ci/run. The reporter writes `PASSED FAILED` to the file that HOLDFAST_TEST_SUMMARY
+ * names, then one line for each failure. With these lines the end of a long log shows the failures and the observed
+ * values. The counts of an earlier run in that file are added. A test file that cannot be loaded, and an error outside
+ * of any test, are failures. If HOLDFAST_TEST_UNJUDGED names a file, the test files whose failures cannot be judged
+ * (test/judge/time.ts) are listed there and not counted. scripts/tests.sh runs them again.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import type { SerializedError } from 'vitest'
@@ -83,5 +83,5 @@ function inOneLine(error: SerializedError | undefined): string {
   return message.length > ENOUGH ? `${message.slice(0, ENOUGH)} … (${message.length} characters)` : message
 }
 
-// This is the one default export of the repository: Vitest loads a reporter from a file by its default export.
+// This line is the one default export of the repository: Vitest loads a reporter from a file by its default export.
 export default SummaryReporter

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Runs as the first process of the separate machine of test/support/systemd-lab.ts. The script mounts an overlay over
-# this machine's files, which is thrown away, and empty /run and /tmp. It then starts systemd as PID 1 without any
-# service to start. Argument: an empty folder. The script runs in new mount, PID, network, UTS, IPC and cgroup
-# namespaces.
+# this machine's files, which is thrown away, and empty /run and /tmp. After the mounts the script starts systemd as PID
+# 1 without any service to start. Argument: an empty folder. The script runs in new mount, PID, network, UTS, IPC and
+# cgroup namespaces.
 set -eu
 base=$1
 root=$base/root

@@ -1,7 +1,7 @@
 /**
  * Builds a separate machine with systemd as PID 1: namespaces, an overlay over this machine's files, and a cgroup of
- * its own. Nothing of it is left afterwards, and this machine stays unchanged. This file does not know which programs
- * are installed on the separate machine.
+ * its own. After the test no part of the separate machine is left, and this machine stays unchanged. This file does not
+ * know which programs are installed on the separate machine.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'

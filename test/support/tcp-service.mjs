@@ -1,5 +1,5 @@
-// Runs a TCP service behind a virtual address. It answers each line with its own name before the line, and prints how
-// each connection ends. Arguments: NAME PORT.
+// Runs a TCP service behind a virtual address. The service answers each line with its own name before the line, and
+// prints how each connection ends. Arguments: NAME PORT.
 import { createServer } from 'node:net'
 
 const [, , name, port] = process.argv

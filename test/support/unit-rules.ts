@@ -1,8 +1,9 @@
 /**
  * Enforces the rules of unit tests (docs/testing.md): no program, no thread, no socket, no wait in real time. Vitest
  * loads this module before each file of the project `unit`. A test that breaks a rule fails with the rule's name, even
- * if other code catches the error. Such a test belongs in test/integration. A timer that is cleared before it fires is
- * allowed. So is a timer that does not keep the process alive, such as the time limit of a disk on a busy machine.
+ * if other code catches the error. A test that needs more belongs in test/integration. A timer that is cleared before
+ * it fires is allowed. A timer that does not keep the process alive is also allowed, such as the time limit of a disk
+ * on a busy machine.
  */
 import childProcess from 'node:child_process'
 import dgram from 'node:dgram'

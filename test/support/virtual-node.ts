@@ -1,8 +1,8 @@
 /**
  * Models one node of the virtual LAN: its virtual routers (one, or the members of a sync group), a receive queue and a
  * clock that may be wrong. The node reads its queue before a deadline fires, because a waiting packet counts (ground
- * rule 2). It runs the effects of a sync group in rounds. Packets are real octets: transmit.ts writes them, receive.ts
- * judges them. This file does not know the other nodes.
+ * rule 2). The virtual node runs the effects of a sync group in rounds. Packets are real octets: transmit.ts writes
+ * them, receive.ts judges them. This file does not know the other nodes.
  */
 
 import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
@@ -309,7 +309,7 @@ export class VirtualNode {
     let changed = false
     this.members.forEach((member, i) => {
       const state = steps[i]?.state ?? member.state
-      // This is the same rule as in daemon/guard/absence-deadline.ts.
+      // The rule is the same as in daemon/guard/absence-deadline.ts.
       if (isInGracePeriod(state) && member.state.name === 'Active') this.#guardian?.promise(member.name, at + 70)
       changed ||= state.name !== member.state.name
       member.state = state

@@ -1,7 +1,7 @@
 /**
- * Receives the requests of a webhook. It prints a line for each request with the time (ms of CLOCK_MONOTONIC), the
- * number of the attempt and the body. The first argument is the address to listen on, HOST:PORT. The second argument is
- * the number of requests that are answered with status 500.
+ * Receives the requests of a webhook. The receiver prints a line for each request with the time (ms of
+ * CLOCK_MONOTONIC), the number of the attempt and the body. The first argument of the program is the address to listen
+ * on, HOST:PORT. The second argument of the program is the number of requests that are answered with status 500.
  */
 import { createServer } from 'node:http'
 

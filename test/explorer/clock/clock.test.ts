@@ -1,6 +1,7 @@
 /**
- * The design of the guardian's clock, a thread that repeats the advertisements of an engine (docs/adr/0086). The tests search every order of
- * the steps of engine, clock and guardian in a model. They also show that the model fails if any single rule of the design is left out.
+ * The design of the guardian's clock, a thread that repeats the advertisements of an engine (docs/adr/0086). The tests
+ * search every order of the steps of engine, clock and guardian in a model. The tests of the clock also show that the
+ * model fails if any single rule of the design is left out.
  */
 import { describe, expect, it } from 'vitest'
 import { search } from './search.ts'

@@ -152,8 +152,8 @@ function back(state: State, rules: Rules): State {
 }
 
 /**
- * Returns the steps of an engine that waits for the clock thread, at most 5 ms. After that, the clock thread stands
- * still and the engine goes on without it.
+ * Returns the steps of an engine that waits for the clock thread, at most 5 ms. If the wait ends, the clock thread
+ * stands still and the engine goes on without the clock thread.
  */
 function wait(state: State): Step[] {
   if (state.clockBusy && !state.stopped.clock) return []

@@ -1,6 +1,6 @@
 /**
- * Visits every state that the clock's model can reach, those with the fewest steps first. So the first wrong state has
- * a shortest story.
+ * Visits every state that the clock's model can reach, those with the fewest steps first. In this order the first wrong
+ * state has a shortest story.
  */
 import { engineSteps } from './engine.ts'
 import { clockSteps, executorSteps } from './guardian.ts'

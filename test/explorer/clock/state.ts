@@ -24,11 +24,14 @@ export const TICKS = {
   /** Time after the deadline of the cleanup plan in which the guardian still sends priority 0. */
   grace: 1,
   /**
-   * Duration of the engine's lease. It is shorter than the lifetime of the address. Otherwise a clock whose engine and
-   * executor stand still would advertise an expired address.
+   * Duration of the engine's lease. The lease is shorter than the lifetime of the address. With a longer lease a clock
+   * whose engine and executor stand still would advertise an expired address.
    */
   lease: 14,
-  /** Longest wait for the next engine. It may be longer than the lifetime, because the executor goes on renewing. */
+  /**
+   * Longest wait for the next engine. The wait for the next engine may be longer than the lifetime, because the
+   * executor goes on renewing.
+   */
   adoption: 20,
   /** Lifetime of the address in the kernel, after which the kernel removes the address if no process has renewed it. */
   lifetime: 16,
@@ -121,7 +124,10 @@ export type State = {
    * (`stale`).
    */
   readonly mark: 'none' | 'fresh' | 'stale'
-  /** True if the engine gave up waiting for a busy clock word. It then advertises by itself until the word is free. */
+  /**
+   * True if the engine gave up waiting for a busy clock word. Such an engine advertises by itself until the word is
+   * free.
+   */
   readonly alone: boolean
   readonly goal: Goal | undefined
   /** Demotion, restoration or stop that the engine has been ordered to do and has not begun; `undefined` if there is no order. */
@@ -201,7 +207,10 @@ export type Rules = {
   readonly noticesSleep: boolean
   /** The clock stops sending while the engine has not read a frame that the clock thread has read. */
   readonly newsStop: boolean
-  /** News holds a round for half an interval at most. Then the clock stops, and the engine advertises by itself. */
+  /**
+   * News holds a round for half an interval at most. After half an interval the clock stops, and the engine advertises
+   * by itself.
+   */
   readonly newsBound: boolean
   /**
    * The guardian asks the engine for a proof as soon as it has read another router's frame, not at half of the lease.
@@ -213,7 +222,7 @@ export type Rules = {
   readonly margin: boolean
   /** The executor waits until the clock thread has freed its word before it removes the address. */
   readonly executorWaits: boolean
-  /** Both processes use the timer that restarts at the last frame. */
+  /** Engine and guardian use the timer that restarts at the last frame. */
   readonly sharedTimer: boolean
   readonly lease: boolean
   /** A frame that arrives without an engine ends the wait for the next one. */

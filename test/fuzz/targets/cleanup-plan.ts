@@ -1,7 +1,7 @@
 /**
  * The cleanup plan on its way to the guardian. For every plan of the engine, the message follows the rules at the top
- * of native/guardian/message.h, by a second reading of them. It contains exactly the wanted plan. An input makes the
- * plan; native/fuzz tests the guardian with other octets.
+ * of native/guardian/message.h, by a second reading of them. The message contains exactly the wanted plan. An input
+ * makes the plan; native/fuzz tests the guardian with other octets.
  */
 import type { CleanupPlan, Renewal, WantedAddress } from '../../../src/daemon/ports.ts'
 import {

@@ -1,5 +1,5 @@
 /**
- * Frames of a LAN outside VRRP: ARP, Neighbor Discovery, and the text of `holdfast capture` for a frame. Nothing is
+ * Frames of a LAN outside VRRP: ARP, Neighbor Discovery, and the text of `holdfast capture` for a frame. No octet is
  * read beyond the frame, and a claim names octets of the frame. An ARP request that was read is written as the same
  * frame again.
  */

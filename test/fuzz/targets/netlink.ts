@@ -1,5 +1,5 @@
 /**
- * The netlink codec. It finds as many messages as a second walk along the lengths, and reads nothing beyond the
+ * The netlink codec. The codec finds as many messages as a second walk along the lengths, and reads nothing beyond the
  * datagram. A request for an address reads as the notification of the same address.
  */
 import type { WantedAddress } from '../../../src/daemon/ports.ts'
@@ -53,7 +53,7 @@ export const NETLINK: Target = {
   },
 }
 
-/** Walks by the lengths alone. It ends with `undefined` if the rest is no message. */
+/** Walks by the lengths alone. This walk ends with `undefined` if the rest is no message. */
 function walk(input: Uint8Array): readonly ({ readonly type: number; readonly sequence: number } | undefined)[] {
   const found: ({ readonly type: number; readonly sequence: number } | undefined)[] = []
   const bytes = Buffer.from(input)

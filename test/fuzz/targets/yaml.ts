@@ -1,7 +1,7 @@
 /**
  * The YAML loader, which also reads the documents of the control socket. A refused document has an error, and each
- * problem has a place and a path in the text. An accepted document resolves on a node and does not differ from
- * itself. It is the same configuration when it is written again.
+ * problem has a place and a path in the text. An accepted document resolves on a node and does not differ from itself.
+ * Such a document is the same configuration when it is written again.
  */
 import { parse, stringify } from 'yaml'
 import { trackAdvice } from '../../../src/config/advice/track-advice.ts'

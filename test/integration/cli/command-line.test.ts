@@ -34,7 +34,7 @@ async function run(...argv: string[]): Promise<{ status: number; stdout: string;
   return { status, stdout, stderr }
 }
 
-/** Each command has a file in src/cli/commands with its name, except those in the files of runtimecfg and agent. */
+/** Every command has a file in src/cli/commands with its name, except those in the files of runtimecfg and agent. */
 const COMMANDS = [
   ...readdirSync(join(import.meta.dirname, '..', '..', '..', 'src', 'cli', 'commands')).map((file) =>
     file.replace(/\.ts$/, ''),

@@ -1,6 +1,7 @@
 /**
- * Three agents with simulated engines, and a stand-in of the Kubernetes API. The right agent publishes the holder of
- * the address, once, whichever node dies. The test uses real sockets and real time, so its time limits are generous.
+ * The test has three agents with simulated engines, and a stand-in of the Kubernetes API. The right agent publishes the
+ * holder of the address, once, whichever node dies. The test uses real sockets and real time, so its time limits are
+ * generous.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'

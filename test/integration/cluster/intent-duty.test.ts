@@ -58,7 +58,7 @@ test('the node that publishes asks kube-api at the wanted address, and says what
   )
   // The wishes that the engine receives have not changed.
   expect(new Set(changes.map(({ ingressHa }) => ingressHa))).toEqual(new Set(['Enabled']))
-  // Another agent that begins to publish computes the same conditions, and publishes nothing before.
+  // A second agent that begins to publish computes the same conditions, and publishes nothing before.
   const other = follow(() => undefined)
   other.says({ dns: { apiintIpAddress: LB } })
   expect(other.conditions()[2]).toBe(

@@ -1,4 +1,4 @@
-/** Two operators and one Lease, against the stand-in of the API. */
+/** The tests run two operators with one Lease, against the stand-in of the API. */
 import { expect, onTestFinished, test } from 'vitest'
 import { ClusterClient } from '../../../src/cluster/runtime/api/cluster-client.ts'
 import { LEASE_NAME, LeaderLease } from '../../../src/cluster/runtime/operator/leader-lease.ts'

@@ -29,7 +29,7 @@ test('a name is asked at the DNS server of the node, and a server that does not 
   const asked: string[] = []
   socket.on('message', (query, from) => {
     asked.push(query.subarray(12).toString('latin1'))
-    // One answer: a pointer to the name of the question, type A, class IN, 60 s, 10.0.0.200.
+    // The DNS answer is: a pointer to the name of the question, type A, class IN, 60 s, 10.0.0.200.
     const question = query.subarray(12, query.indexOf(0, 12) + 5)
     const header = Buffer.from([...query.subarray(0, 2), 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0])
     const answer = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 10, 0, 0, 200])

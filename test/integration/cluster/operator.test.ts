@@ -130,7 +130,7 @@ test('a new term keeps the times of the conditions, and writes no other status',
     ...SOON,
   })
   expect(lab.status()).toEqual(before)
-  // Another client overwrites the conditions; the operator writes them again.
+  // A different client overwrites the conditions; the operator writes them again.
   const there = lab.api.store.get(OPERATORS, 'cluster-hosted-net-services')
   if (there === undefined) throw new Error('There is no ClusterOperator')
   lab.put(OPERATORS, { ...there, status: {} })

@@ -1,6 +1,6 @@
 /**
- * The pod of HAProxy compared with OpenShift's: names, ports, paths and times. Its commands are those that the tests in namespaces run:
- * the monitor accepts its arguments, and HAProxy accepts the shipped template.
+ * The pod of HAProxy compared with OpenShift's: names, ports, paths and times. The commands of the pod are those that
+ * the tests in namespaces run: the monitor accepts its arguments, and HAProxy accepts the shipped template.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -216,7 +216,7 @@ describe('the manifests of static pods', () => {
     const socket = handOver.to === 'engine' ? handOver.socket : ''
     for (const each of [engine, agent])
       expect(hostFolder(each, socket)).toEqual({ on: '/run/holdfast', readOnly: false })
-    // These files are on the node, because a start without the Kubernetes API uses them.
+    // The files below are on the node, because a start without the Kubernetes API uses them.
     for (const [each, file] of [
       [engine, '/var/lib/holdfast/managed.yaml'],
       [agent, join(stateDirectory, 'peers.json')],

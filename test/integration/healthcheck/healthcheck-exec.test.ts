@@ -232,7 +232,7 @@ test('if the disk does not answer, the result comes at the deadline', async () =
   const path = script('exit 0')
   const channel = join(folder, 'fifo')
   spawnSync('mkfifo', [channel])
-  // Each FIFO without a writer blocks one thread of libuv. Then no request to any disk is answered.
+  // A FIFO without a writer blocks one thread of libuv. With all threads blocked, no request to any disk is answered.
   const held = Array.from({ length: 4 }, () => open(channel, 'r'))
   const abort = new AbortController()
   const run = probe(path).start(abort.signal)

@@ -15,7 +15,10 @@ import { closeServersAfterEach, serveHttp, serveTcp } from '../../support/loopba
 closeServersAfterEach()
 
 const native = loadNative()
-/** Both HTTP clients of health checks: the one that a worker uses, and the one that the worker falls back to. */
+/**
+ * The tests run over both HTTP clients of health checks: the one that a worker uses, and the one that the worker falls
+ * back to.
+ */
 const WAYS: readonly (readonly [string, HttpPorts])[] = [
   ['streams of the system', { openStream: (...order) => openStream(native, ...order) }],
   ["Node's sockets", {}],

@@ -97,8 +97,8 @@ describe('a monitored check', () => {
     await heard('check down')
     const down = changes.at(-1)
     expect(down?.last).toMatchObject({ ok: false, reason: 'status' })
-    // One interval passes until the failure is noticed, and two fast intervals until the failure is certain. Three long
-    // intervals would take 6 s.
+    // An interval passes until the failure is noticed, and two fast intervals until the failure is certain. Without
+    // fast intervals, three intervals would take 6 s.
     expect((down?.since ?? 0) - (changes[0]?.since ?? 0), 'ms from up to down').toBeLessThan(4_500)
     expect(down?.runs).toBe(4)
   })

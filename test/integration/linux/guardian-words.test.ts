@@ -206,7 +206,7 @@ test('a dead guardian has no beat, no guard, and no word that is awaited', () =>
   guardian.withdraw(UNIT)
   expect(faults).toHaveLength(1)
   expect([guardian.beat(millis(1)), guardian.guarded]).toEqual([undefined, false])
-  // Each call would wait for 5 ms, and the kernel may take the CPU away from one of them for longer.
+  // A single call would wait for 5 ms, and the kernel may take the CPU away from the test for longer.
   const took = Array.from({ length: 5 }, () => {
     const began = performance.now()
     guardian.withdraw(UNIT)

@@ -46,7 +46,7 @@ test.each([
   const name = unique()
   heldBefore(name, padded)
   expect(taken(name).taken).toBe(false)
-  // The other form of the lock's name is free again.
+  // The second form of the lock's name is free again.
   heldBefore(name, !padded)
 })
 

@@ -1,6 +1,7 @@
 /**
- * The alert rules of deploy/prometheus as promtool evaluates them, on three nodes scraped every 15 s. Each case asserts
- * the whole list of alerts that fire at a moment. So each case also shows that all other alerts do not fire.
+ * The alert rules of deploy/prometheus as promtool evaluates them, on three nodes scraped every 15 s. Every case
+ * asserts the whole list of alerts that fire at a moment. By this list each case also shows that all other alerts do
+ * not fire.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

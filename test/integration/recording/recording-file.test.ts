@@ -65,7 +65,7 @@ test('at its limit the file ends with a line that says so, and is no larger', as
 
 test('lines that the disk does not take in time are left out and counted in the next line', async () => {
   const { file } = opened(1 << 30)
-  // Nothing is written to the disk before this loop is over.
+  // No line is written to the disk before this loop is over.
   const long = 'x'.repeat(100_000)
   for (let i = 0; i < 100; i++) file.write({ turn: i, long })
   await new Promise((resolve) => setTimeout(resolve, 500))

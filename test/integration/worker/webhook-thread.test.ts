@@ -97,7 +97,7 @@ test('after a thread dies, events that have not arrived go to the next one with 
   thread.die()
   expect(thread.orders[0]).toEqual({ kind: 'setWebhook', spec: SPEC })
   expect(thread.delivered.map(({ id }) => id)).toEqual(ids.slice(1))
-  // This message comes from the earlier thread.
+  // The next message comes from the earlier thread.
   hear({ kind: 'delivered', id: ids[0] ?? '' })
   expect(webhook.snapshot()).toMatchObject({ delivered: 1, waiting: 2 })
 })

@@ -179,7 +179,7 @@ test('many clients at the same time cost the engine few reports', async () => {
   expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200))
   expect(engine.reports).toBeLessThanOrEqual(2 + (performance.now() - startedAt) / 50)
 
-  // One client that sends a thousand requests without waiting gets a hundred answers.
+  // A client that sends a thousand requests without waiting gets a hundred answers.
   const before = engine.reports
   const from = performance.now()
   const answered = await new Promise<string>((resolve) => {

@@ -1,7 +1,7 @@
 /**
- * Implements server-side apply of the Kubernetes API as far as a status needs it. Each manager owns the fields that it
- * sent last. A field that its manager no longer sends is removed, unless another manager owns the field too. If a
- * manager sends another value for a field of another manager, that is a conflict. Lists in `LIST_MAPS` are merged by
+ * Implements server-side apply of the Kubernetes API as far as a status needs it. Every field manager owns the fields
+ * that it sent last. A field that its manager no longer sends is removed, unless another manager owns the field too. If
+ * a manager sends another value for a field of another manager, that is a conflict. Lists in `LIST_MAPS` are merged by
  * their keys; all other lists are replaced as a whole. This file does not know HTTP and schemas.
  */
 
@@ -28,7 +28,7 @@ const itemStep = (item: Json, keys: readonly string[]): Step =>
 const nameOf = (steps: readonly Step[]): string => steps.map((step) => (isItem(step) ? step : `.${step}`)).join('')
 
 function leaves(value: Json, steps: readonly Step[] = []): Leaf[] {
-  // An empty map has no owner. It is removed as soon as it has other fields.
+  // An empty map has no owner. An empty map is removed as soon as it has other fields.
   if (isRecord(value)) return Object.entries(value).flatMap(([key, inner]) => leaves(inner, [...steps, key]))
   const keys = LIST_MAPS[steps.at(-1) ?? '']
   if (Array.isArray(value) && keys !== undefined)

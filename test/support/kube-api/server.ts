@@ -1,8 +1,8 @@
 /**
  * Imitates the Kubernetes API for tests: list and watch (resume, bookmarks, 410 Gone), get, create, update, delete and
  * server-side apply. A test can order every fault, and each request is recorded. The server runs in the test's own
- * process on a unix socket; port.mjs gives it an address in a network namespace. Its tokens decide which clients are
- * allowed. This file decides that objects are not validated.
+ * process on a unix socket; port.mjs gives it an address in a network namespace. The tokens of the server decide which
+ * clients are allowed. This file decides that objects are not validated.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'

@@ -32,7 +32,7 @@ describe('theory, by the timers of RFC 9568 §6.1', () => {
     // A poll a second, and its timeout; priority 90: 166/256.
     ['check-killed', 1000, 'moved', 2648.4, 4648.4],
     ['check-hung', 1000, 'moved', 3648.4, 5648.4],
-    // Two polls more; priority 68.
+    // The outage is two polls longer; priority 68.
     ['openshift-500', 1000, 'moved', 6734.4, 9734.4],
   ])('%s at %i ms: %s', (scenario, intervalMs, of, from, to) => {
     const expected = theory(cell(scenario, intervalMs))

@@ -13,7 +13,7 @@ const entry = (kind: Kind, number: number, value: number, at: number, other = at
   other,
 })
 
-/** One probe a millisecond from 0; `by(ms)` answers after 0.1 ms, or nobody. */
+/** The client sends one probe a millisecond from 0; `by(ms)` answers after 0.1 ms, or nobody. */
 function client(ms: number, by: (at: number) => number | undefined, sendAt: (at: number) => number = (at) => at) {
   const record = new ClientRecord()
   record.take(entry('begin', 1, 0, 0, 1))
@@ -84,7 +84,7 @@ describe('a client', () => {
   })
 })
 
-/** One question a millisecond; the MACs that answer it. */
+/** The observer asks one question a millisecond; the list has the MACs that answer. */
 function observer(ms: number, answers: (at: number) => readonly number[]) {
   const record = new ObserverRecord()
   for (let at = 0; at <= ms; at++) {

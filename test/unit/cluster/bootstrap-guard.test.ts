@@ -51,7 +51,7 @@ describe('the bootstrap guard', () => {
       now = guard.nextLookAt
     }
     expect([now, guard.misses]).toEqual([29 * MINUTE + 57_000, 0])
-    // From then on, silence counts.
+    // After this moment silence counts.
     const { orders, now: stoppedAt } = play([DOWN, DOWN, DOWN, DOWN, DOWN, DOWN], { guard, now })
     expect(orders).toEqual([undefined, undefined, undefined, undefined, undefined, 'stop'])
     expect(stoppedAt).toBe(30 * MINUTE + 4_000)

@@ -31,7 +31,7 @@ const hears = (from: string): StatementInput['sight'] => ({
 
 type Step = readonly [number, Partial<StatementInput>]
 
-/** Each time with the state that the engine reports then; returns the resulting statements. */
+/** A list of times with the state that the engine reports then; returns the resulting statements. */
 function played(steps: readonly Step[], input = INPUT) {
   let memory = NO_STATEMENT
   const claims = steps.map(([ms, change]) => {

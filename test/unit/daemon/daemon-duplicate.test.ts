@@ -1,6 +1,6 @@
 /**
  * Another host has an address of an Active, as the daemon sees it: when it asks, what the answers mean, and the
- * reaction of `onDuplicate` (docs/adr/0018). The other host answers every question immediately, like a kernel.
+ * reaction of `onDuplicate` (docs/adr/0018). The duplicate holder answers every question immediately, like a kernel.
  */
 import { describe, expect, test } from 'vitest'
 import { arpRequest } from '../../../src/arp/arp-packet.ts'
@@ -275,7 +275,7 @@ describe('yield to a router whose advertisements do not come through', () => {
   const YIELD = { ...ROUTER, onDuplicate: 'yield' }
   const both = { [VIP]: [PEER_MAC], [PEER]: [PEER_MAC] }
 
-  /** Its advertisements arrived until now; then only ARP does. */
+  /** The advertisements of this router arrived until now; from now on only its ARP arrives. */
   function cutWorld(priority: number, router: RouterConfig = YIELD): FakeWorld {
     const world = new FakeWorld([router]).start()
     world.hear(priority)

@@ -1,7 +1,7 @@
 /**
- * A sync group in the daemon: two members on two interfaces take over, lose, fail and leave in one turn. They have one
- * cleanup plan (VR-SG-01 to VR-SG-06; docs/architecture.md, Processes and threads). sync-group.test.ts has the
- * decisions.
+ * A sync group in the daemon: two members on two interfaces take over, lose, fail and leave in one turn. The two
+ * members have one cleanup plan (VR-SG-01 to VR-SG-06; docs/architecture.md, Processes and threads). sync-group.test.ts
+ * has the decisions.
  */
 import { describe, expect, test } from 'vitest'
 import { gratuitousArp } from '../../../src/arp/gratuitous-arp.ts'

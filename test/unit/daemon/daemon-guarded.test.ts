@@ -1,7 +1,7 @@
 /**
  * The daemon with a guardian that checks deadlines: the deadlines that it sets, the order of stepping down, and its
- * return after an execution (ground rules 3 and 4). The guardian of FakeWorld executes every plan that is late. So a
- * test that waits for a forgotten deadline finds it.
+ * return after an execution (ground rules 3 and 4). The guardian of FakeWorld executes every plan that is late. With
+ * this guardian, a test that waits for a forgotten deadline finds it.
  */
 import { describe, expect, test } from 'vitest'
 import { report } from '../healthcheck/fake-checks.ts'

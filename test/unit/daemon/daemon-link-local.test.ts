@@ -1,4 +1,7 @@
-/** A link-local VIP belongs to the interface of its router. The same text on another interface is another address. */
+/**
+ * A link-local VIP belongs to the interface of its router. A link-local address with the same text on another interface
+ * is a different address.
+ */
 import { expect, test } from 'vitest'
 import { isOurs } from '../../../src/daemon/addresses/reconcile.ts'
 import { FakeWorld, present, ROUTER } from './fake-world.ts'

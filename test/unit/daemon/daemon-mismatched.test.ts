@@ -1,6 +1,6 @@
 /**
  * A neighbour whose packets do not count must not look like "there is no Active". Status, log and metrics name its
- * address and the mismatch. It changes no state and no timer (VR-RX-20).
+ * address and the mismatch. A mismatched router changes no state and no timer (VR-RX-20).
  */
 import { describe, expect, test } from 'vitest'
 import { formatStatus } from '../../../src/cli/status/status.ts'

@@ -228,7 +228,7 @@ describe('two routers that `auto` brings to one interface with one VRID', () => 
     expect(world.installed).toEqual(['192.0.2.30/24@3', '198.51.100.100/32@3'])
     world.advance(DOWN)
     expect(states(world)).toEqual(['Initialize', 'Active'])
-    // And back: both run again.
+    // When the change is undone, the two routers run again.
     world.foreign('add', present(2, `${SELF}/24`))
     world.foreign('remove', present(3, '192.0.2.30/24'))
     world.advance(DOWN + 1)

@@ -1,6 +1,6 @@
 /**
- * Daemon.reload: a router without a difference is not touched, and the others change as little as possible. There are
- * never two routers in one place, or an address without a router.
+ * Daemon.reload: a router without a difference is not touched, and the others change as little as possible. A reload
+ * never leads to two routers in one place, or an address without a router.
  */
 import { describe, expect, test } from 'vitest'
 import { gratuitousArp } from '../../../src/arp/gratuitous-arp.ts'
@@ -31,7 +31,7 @@ function activeWorld(routers: readonly RouterConfig[] = [ROUTER], present_ = {})
   const world = new FakeWorld(routers, present_).start()
   world.advance(DOWN + 10)
   for (const { state, name } of world.daemon.snapshot().routers) expect([name, state]).toEqual([name, 'Active'])
-  // The first announcements are over, the next advertisement is not due.
+  // At this time the first announcements are over, and the next advertisement is not due.
   world.advance(6_291)
   world.takeCalls()
   world.sent.length = 0

@@ -1,7 +1,7 @@
 /**
  * An Active whose process slept (ground rule 3: a node that was away listens first): it learns of the absence before it
- * reads waiting packets. It removes its addresses, asks the LAN for each, and installs them again after 20 ms without
- * an answer.
+ * reads waiting packets. The returning router removes its addresses, asks the LAN for each, and installs them again
+ * after 20 ms without an answer.
  */
 import { describe, expect, test } from 'vitest'
 import { arpRequest } from '../../../src/arp/arp-packet.ts'

@@ -1,6 +1,6 @@
 /**
- * stop(): every Active goes through Leaving. It resolves exactly when no router answers for an address. Announcements
- * of a successor count only during Leaving.
+ * stop(): every Active goes through Leaving. The promise of stop() resolves exactly when no router answers for an
+ * address. Announcements of a successor count only during Leaving.
  */
 import { expect, test } from 'vitest'
 import { gratuitousArp } from '../../../src/arp/gratuitous-arp.ts'

@@ -1,6 +1,6 @@
 /**
- * Two Actives and other hosts with the VIP, in status, journal and log: their names, since when, and not longer than
- * they last.
+ * Tests two Actives and other hosts with the VIP, in status, journal and log: their names, since when, and not longer
+ * than they last.
  */
 import { describe, expect, test } from 'vitest'
 import { formatStatus } from '../../../src/cli/status/status.ts'

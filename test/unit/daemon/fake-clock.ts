@@ -1,6 +1,6 @@
 /**
- * A fake clock of the guardian in virtual time. It obeys the rules of docs/adr/0086: it sends a round only while its
- * order and the plan are armed, and stops for news that the engine has not read.
+ * A fake clock of the guardian in virtual time. The fake clock obeys the rules of docs/adr/0086. This clock sends a
+ * round only while its order and the plan are armed, and stops for news that the engine has not read.
  */
 import type { ClockOrder, ClockPort, ClockReading } from '../../../src/daemon/ports.ts'
 import { type Millis, millis } from '../../../src/wire/units.ts'

@@ -1,7 +1,7 @@
 /**
- * A fake node behind src/daemon/ports.ts on one virtual clock. It has a kernel (links, addresses, delayed
+ * A fake node behind src/daemon/ports.ts on one virtual clock. FakeWorld has a kernel (links, addresses, delayed
  * notifications), a LAN (packets of the test, and a list of sent ones), a guardian and timers. Every call of the daemon
- * is a line in `calls`, in order. It decides nothing about VRRP.
+ * is a line in `calls`, in order. FakeWorld decides nothing about VRRP.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -809,7 +809,7 @@ export class FakeWorld {
     this.#renewing = this.plans.get(unit)
   }
 
-  /** It removes what is no longer armed, because it may have installed it again. */
+  /** The guardian removes addresses whose plan is no longer armed, because it may have installed them again. */
   #endRenewal(unit: number): void {
     const plan = this.#renewing
     if (plan === undefined || plan.unit !== unit) return

@@ -1,6 +1,6 @@
 /**
  * Compares the ways of docs/architecture.md, "Ways through the code", with the calls of an engine behind fake ports.
- * Each list must name existing files and functions, have the promised length, and match the calls between cause and
+ * Every list must name existing files and functions, have the promised length, and match the calls between cause and
  * effect.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -31,7 +31,7 @@ const DEADLINE = listsUnder('From a deadline to an address and an announcement')
 const HEALTH = listsUnder('From a health result to the priority on the wire')
 const CABLE = listsUnder('From a lost cable to the end of an address')
 const CONFIGURATION = listsUnder('From a line of configuration to a running router')
-/** Both branches of the deadline's way begin with the number after those that they share. */
+/** The two branches of the deadline's way begin with the number after the hops that they share. */
 const [FIRST_BRANCH, SECOND_BRANCH] = DEADLINE.flatMap(({ number }, i) => (number === 5 ? [i] : []))
 const DECISION = DEADLINE.slice(0, FIRST_BRANCH)
 const ADDRESS = DEADLINE.slice(FIRST_BRANCH, SECOND_BRANCH)

@@ -1,4 +1,4 @@
-/** Each judgement about a LAN appears when its cause is there, and not otherwise (docs/doctor.md). */
+/** Every judgement about a LAN appears when its cause is there, and not otherwise (docs/doctor.md). */
 import { describe, expect, test } from 'vitest'
 import { PeerMessages } from '../../../src/cli/doctor/doctor-messages.ts'
 import { diagnose } from '../../../src/doctor/diagnosis.ts'
@@ -191,7 +191,7 @@ describe('packet filters of this node', () => {
     expect(filter({ heard })).toEqual([
       expect.stringMatching(/^error .*5 advertisements of 192\.0\.2\.2 arrived.*: a packet filter/),
     ])
-    // One alone may have been under way.
+    // A single packet may have been under way.
     expect(filter({ heard: [{ ...HEARD, delivered: 0, packets: 1 }] })).toEqual([])
     const strict = {
       settings: { ...LAN.settings, rpFilter: 1 },

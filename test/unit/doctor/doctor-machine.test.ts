@@ -1,4 +1,6 @@
-/** Each judgement about a machine and its timers appears when its cause is there, and not otherwise (docs/doctor.md). */
+/**
+ * Every judgement about a machine and its timers appears when its cause is there, and not otherwise (docs/doctor.md).
+ */
 import { describe, expect, test } from 'vitest'
 import { diagnose } from '../../../src/doctor/diagnosis.ts'
 import { CHECKS, countOf, worst } from '../../../src/doctor/finding.ts'

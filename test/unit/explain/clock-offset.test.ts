@@ -10,7 +10,7 @@ const SAMPLES = join(import.meta.dirname, '..', '..', 'samples', 'journals')
 const journal = (name: string, node: string): readonly JournalEvent[] =>
   eventsIn(readFileSync(join(SAMPLES, name, `${node}.jsonl`), 'utf8'))
 
-/** Another wall clock, and a boot at another time. */
+/** The node has another wall clock, and a boot at another time. */
 const shifted = (events: readonly JournalEvent[], byMs: number): readonly JournalEvent[] =>
   events.map((event) => {
     const moved = { at: new Date(Date.parse(event.at) + byMs).toISOString(), monotonicMs: event.monotonicMs + 1e6 }

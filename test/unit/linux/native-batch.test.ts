@@ -1,7 +1,7 @@
 /**
- * The number of calls of the addon for many addresses; each call is one sendmmsg. It is one for all netlink requests of
- * a takeover, one for their removal, one for the announcements, and one for the advertisements. The addon is a
- * stand-in; test/netns/linux-network.test.ts uses the kernel.
+ * The number of calls of the addon for many addresses; each call is one sendmmsg. The addon is called once for all
+ * netlink requests of a takeover, once for their removal, once for the announcements, and once for the advertisements.
+ * The addon is a stand-in; test/netns/linux-network.test.ts uses the kernel.
  */
 import { describe, expect, test } from 'vitest'
 import { gratuitousArp } from '../../../src/arp/gratuitous-arp.ts'

@@ -1,4 +1,4 @@
-/** That each defect of `make defects` can still be planted, and that the test that must find it is there. */
+/** Tests that each defect of `make defects` can still be planted, and that the test that must find it is there. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

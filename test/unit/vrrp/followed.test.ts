@@ -1,4 +1,4 @@
-/** Which router a Backup regards as the Active. The same in every profile. */
+/** Which router a Backup regards as the Active. The rule is the same in every profile. */
 import { describe, expect, test } from 'vitest'
 import { extendedStep as step } from '../../../src/vrrp/extensions/index.ts'
 import { centis } from '../../../src/wire/units.ts'

@@ -5,7 +5,9 @@ import { address } from '../../../../src/wire/address.ts'
 
 const OWN = [address('10.0.0.5')]
 
-/** The first four cases are those of the shared cases of runtimecfg (`dnsUpstreams`), with their own words. */
+/**
+ * The first four cases of the table are those of the shared cases of runtimecfg (`dnsUpstreams`), with their own words.
+ */
 describe('upstreamsIn', () => {
   test.each([
     ['the own address is left out', 'search x\nnameserver 10.0.0.5\nnameserver 1.1.1.1\n', ['1.1.1.1']],

@@ -151,8 +151,8 @@ describe('an Active that receives a competing Active (docs/architecture.md, Prot
         }),
         [reply, announce],
       ])
-      // The second priority 0 is announced over like the first, because the sender answers until it has received our
-      // announcement.
+      // After the second priority 0 the Active announces as after the first, because the sender answers until it has
+      // received our announcement.
       const [second, more] = zero(first, ABOVE, 102)
       const over = { announcedOverAt: ms(102), announcementsPaidAt: ms(200) }
       expect([second, more]).toEqual([{ ...first, ...over, adverAt: ms(200) }, [announce]])

@@ -10,7 +10,7 @@ import { step } from '../../../../src/vrrp/fsm.ts'
 import { STATE_NAMES } from '../../../../src/vrrp/state.ts'
 import { ABOVE, active, backup, heard, leaving, ms, parameters, shutdown, tick, VIP } from '../fsm-fixture.ts'
 
-/** These handle facts that the RFC does not have, so no profile turns them off. */
+/** The extensions of this list handle facts that the RFC does not have, so no profile turns them off. */
 const IN_EVERY_PROFILE = ['faults', 'lost-packets', 'yield', 'returning', 'priority-change', 'reload']
 
 const namesOf = (...told: Parameters<typeof parameters>) => extensionsOf(parameters(...told)).map(({ name }) => name)

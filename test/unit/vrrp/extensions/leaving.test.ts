@@ -53,7 +53,7 @@ const remove = (...addresses: Address[]): Effect => ({ kind: 'removeAddresses', 
 
 describe.each(REASONS)('Leaving for %s', (reason) => {
   const begun = leaving({ reason })
-  /** The second priority 0 was sent. */
+  /** At this time the second priority 0 was sent. */
   const quiet = leaving({ reason, repeatAt: undefined })
 
   test('a router in Leaving sends a second priority 0 after 2 ms, once', () => {
@@ -298,7 +298,7 @@ describe('how long Leaving lasts', () => {
 
   test('Leaving lasts longer by the stagger of the slowest peer', () => {
     const peers = [{ address: ABOVE }, { address: BELOW }]
-    // Two peers at 3 ms each; at 10 ms advertisements the step is 10 / (2 × 2) = 2.5 ms.
+    // With two peers the step is 3 ms; at 10 ms advertisements the step is 10 / (2 × 2) = 2.5 ms.
     expect(enter({ peers })).toEqual(leaving({ until: ms(2306), repeatAt: ms(302) }))
     expect(enter({ peers, advertisementInterval: centis(1) })).toEqual(leaving({ until: ms(325), repeatAt: ms(302) }))
   })
