@@ -1,6 +1,7 @@
 /**
- * Plain English (docs/style.md), held by counts: words that the guide replaces, and sentences of more than 30 words. A file may not have
- * more of them than test/style-baseline.json says. `UPDATE_STYLE=1` writes lower counts down and refuses higher ones.
+ * Plain English (docs/style.md), held by counts: words that the guide replaces, sentences of more than 30 words, and sentences that begin
+ * with a word for a thing of the sentence before. A file may not have more of these than test/style-baseline.json says. `UPDATE_STYLE=1`
+ * writes lower counts down and refuses higher ones.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -94,6 +95,13 @@ const IN_NAMES = 'the word of the field (rule 4)'
 /** A sentence that begins so has no subject, unless it is a question. */
 const NO_SUBJECT = /^["(*_]*(?:Who|Whose|Whom|Whoever|What|Nobody|Somebody)\b[^?]*$/
 
+/**
+ * A sentence that begins so leans on the sentence before it. A reader of this sentence alone cannot know what "it" or "both" is. The count
+ * looks only at the first words: a pronoun inside a sentence may lean as well.
+ */
+const LEANS =
+  /^["'(*_-]*\s*(?:(?:So|Then|Both|It|They|That|These|Those|None|Neither|There|Its|Their|Another|Otherwise|Therefore|Such|Afterwards|Meanwhile|Instead|But|And|The (?:others?|latter|former)|After that|In (?:that|this) case|With(?:out)? it)\b|If (?:not|so),)[^?]*$/
+
 /** Where a word of the list is right, and why. `files` is the beginning of a path. */
 const EXCEPTIONS: readonly { readonly files: string; readonly text: RegExp; readonly why: string }[] = [
   { files: '', text: /\ball at once\b/gi, why: 'means together, not immediately' },
@@ -113,6 +121,7 @@ const NAME_FORMS = escaped(FORMS[IN_NAMES] ?? [])
 interface Counts {
   readonly words: readonly string[]
   readonly long: readonly string[]
+  readonly leaning: readonly string[]
 }
 
 function judge(path: string, prose: Prose): Counts {
@@ -127,7 +136,11 @@ function judge(path: string, prose: Prose): Counts {
     ...lines.filter((line) => NO_SUBJECT.test(line)).map((line) => line.slice(0, 40)),
     ...prose.names.flatMap((name) => excused(name).match(NAME_FORMS) ?? []),
   ]
-  return { words: words.sort(), long: prose.sentences.filter((sentence) => wordsIn(sentence) > LONGEST) }
+  return {
+    words: words.sort(),
+    long: prose.sentences.filter((sentence) => wordsIn(sentence) > LONGEST),
+    leaning: prose.sentences.filter((sentence) => LEANS.test(sentence)),
+  }
 }
 
 function below(folder: string): string[] {
@@ -146,11 +159,11 @@ const found = new Map(paths.map((path) => [path, judge(path, proseOf(path, readF
 /** `src/daemon`, `docs`: text may move from file to file within an area. */
 const areaOf = (path: string): string => path.split('/').slice(0, -1).slice(0, 2).join('/')
 
-type Kind = 'words' | 'long'
+type Kind = keyof Counts
 type Baseline = Readonly<Record<string, Readonly<Record<Kind, number>>>>
 const baseline: Baseline = Object.fromEntries(
-  Object.entries(JSON.parse(readFileSync(BASELINE, 'utf8')) as Record<string, [number, number]>).map(
-    ([path, [words, long]]) => [path, { words, long }],
+  Object.entries(JSON.parse(readFileSync(BASELINE, 'utf8')) as Record<string, [number, number, number]>).map(
+    ([path, [words, long, leaning]]) => [path, { words, long, leaning }],
   ),
 )
 
@@ -173,8 +186,11 @@ function grown(kind: Kind, now: ReadonlyMap<string, Counts>, allowed: Baseline):
 
 function written(): string {
   const lines = [...found]
-    .filter(([, { words, long }]) => words.length + long.length > 0)
-    .map(([path, { words, long }]) => `  ${JSON.stringify(path)}: [${words.length}, ${long.length}]`)
+    .filter(([, { words, long, leaning }]) => words.length + long.length + leaning.length > 0)
+    .map(
+      ([path, { words, long, leaning }]) =>
+        `  ${JSON.stringify(path)}: [${words.length}, ${long.length}, ${leaning.length}]`,
+    )
   return `{\n${lines.join(',\n')}\n}\n`
 }
 
@@ -187,6 +203,10 @@ describe('plain English', () => {
     expect(grown('long', found, baseline), 'make two sentences of each').toEqual([])
   })
 
+  test('no area has more sentences that lean on the sentence before than the baseline', () => {
+    expect(grown('leaning', found, baseline), 'name the thing, or join the sentence with its reason').toEqual([])
+  })
+
   test('no page has more than 250 lines, and README.md not more than 150', () => {
     const linesOf = (path: string) => readFileSync(join(ROOT, path), 'utf8').split('\n').length - 1
     const pages = paths.filter((path) => path.startsWith('docs/') && path.endsWith('.md'))
@@ -197,14 +217,22 @@ describe('plain English', () => {
 
   test('UPDATE_STYLE=1 writes the baseline', () => {
     if (process.env.UPDATE_STYLE !== '1') return
-    expect([...grown('words', found, baseline), ...grown('long', found, baseline)]).toEqual([])
+    const kinds: readonly Kind[] = ['words', 'long', 'leaning']
+    expect(kinds.flatMap((kind) => grown(kind, found, baseline))).toEqual([])
     writeFileSync(BASELINE, written())
   })
 })
 
 describe('what the baseline allows', () => {
-  const counts = (words: number): Counts => ({ words: Array.from({ length: words }, () => 'nobody'), long: [] })
-  const before: Baseline = { 'area/a': { words: 2, long: 0 }, 'area/b': { words: 1, long: 0 } }
+  const counts = (words: number): Counts => ({
+    words: Array.from({ length: words }, () => 'nobody'),
+    long: [],
+    leaning: [],
+  })
+  const before: Baseline = {
+    'area/a': { words: 2, long: 0, leaning: 0 },
+    'area/b': { words: 1, long: 0, leaning: 0 },
+  }
 
   test('a file with more than before is named', () => {
     const now = new Map([
@@ -260,6 +288,21 @@ describe('how prose is read', () => {
       '- three',
       '- four',
     ])
+  })
+
+  test('a sentence leans on the one before if it begins with a word for a thing of that sentence', () => {
+    const leaning =
+      'The agent stops. It is slow. So the VIP moves. - Both answer. If not all answer, it waits. If not, it ends.'
+    expect(one('page.md', leaning.replaceAll('. ', '.\n\n')).leaning).toEqual([
+      'It is slow.',
+      'So the VIP moves.',
+      '- Both answer.',
+      'If not, it ends.',
+    ])
+    expect(one('source.ts', '/** Returns the time. Otherwise `undefined`. */').leaning).toEqual(['Otherwise X.'])
+    expect(one('page.md', 'Soon the agent stops.\n\nIs it slow?\n\nThat the VIP stays is a promise?').leaning).toEqual(
+      [],
+    )
   })
 
   test('a sentence of 31 words is too long in a comment of several lines', () => {
