@@ -3,9 +3,9 @@
  * engine's clock and receive time stamps are moved, or the engine does not drain its sockets before a decision. The
  * chaos suite decides the time and the offset: it writes the offset into the file CHAOS_CLOCK and sends SIGWINCH. The
  * machine's clock is never changed.
- * With CHAOS_DRAIN=off, the engine finds nothing in the queues of advertisements when a timer expires. It reads the
- * queues only when the event loop reports the socket. The engine's alarm is then a timer of Node, which fires before
- * Node reads any socket. Otherwise the kernel could report the socket before the alarm's descriptor.
+ * With CHAOS_DRAIN=off, the engine finds nothing in the queues of advertisements when a timer expires. The engine reads
+ * the queues only when the event loop reports the socket. The engine's alarm is then a timer of Node, which fires before
+ * Node reads any socket. The kernel could report the socket before the descriptor of the usual alarm.
  * With CHAOS_WATCH=off, no timer tells a Backup that the repetitions of its Active have ended (docs/adr/0087).
  */
 import { readFileSync } from 'node:fs'

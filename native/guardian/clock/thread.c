@@ -79,7 +79,7 @@ static void stop_all(void) {
   forget_suspension();
 }
 
-/* An engine whose lease is over may have stood still. So its cleanup plan keeps the deadline of three intervals. */
+/* The cleanup plan keeps its deadline of three intervals, because an engine whose lease is over may only have stood still. */
 static void end_leases(uint64_t now) {
   const uint64_t at = are_orphans() ? now : UINT64_MAX;
   for (struct order *order = orders; order != NULL; order = order->next)
@@ -130,7 +130,7 @@ static void wait_for_event(void) {
   const uint64_t wait = at > now ? at - now : 0;
   const struct timespec limit = {.tv_sec = (time_t)(wait / NS_PER_S), .tv_nsec = (long)(wait % NS_PER_S)};
   const int ready = ppoll(watched, WATCHED, at == UINT64_MAX ? NULL : &limit, NULL);
-  /* At the end of the wait, ppoll() has looked at each socket once more. So the round that is due needs no look. */
+  /* The round that is due needs no look, because ppoll() has looked at each socket once more at the end of the wait. */
   if (ready == 0) return note_no_news(at);
   if (ready < 0) return;
   if (watched[ORDERS].revents != 0) clear_wake_up(clock_wake_fd);
