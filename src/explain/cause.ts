@@ -55,65 +55,66 @@ export function ofFault(fault: string): Cause {
  * wrong in that case.
  */
 export const SPLIT_BRAIN =
-  "these nodes do not receive each other's advertisements: check packet filter and switch between them. `holdfast doctor` on both nodes shows whether advertisements arrive."
+  "the Active nodes do not receive each other's advertisements: check packet filter and switch between the nodes. `holdfast doctor` on both nodes shows whether advertisements arrive."
 
 /** Advice that avoids a repetition of the incident. `undefined` where nothing was wrong or no advice is known. */
 export const PREVENTION: Readonly<Record<Cause, string | undefined>> = {
   started: undefined,
   stopped:
-    'nothing is wrong: a stop hands the VIP over. `holdfast yield` before it shows that the successor works while this node can still take over again.',
-  yielded: 'nothing is wrong: an operator asked for it.',
+    'nothing is wrong: a stop hands the VIP over. Before a stop, `holdfast yield` shows whether the successor works, while this node can still take over again.',
+  yielded: 'nothing is wrong: an operator moved the VIP with `holdfast yield`.',
   engineDied:
-    'find what ended the engine: the log has its exit status or signal, the kernel log an OOM kill. Usual causes: a memory limit below 110 MB, a debugger, `kill -9`. SIGTERM loses nothing.',
+    'find what ended the engine: the log has the exit status or signal of the engine, the kernel log shows an OOM kill. Usual causes: a memory limit below 110 MB, a debugger, `kill -9`. To stop holdfast without a failover, send SIGTERM.',
   engineRestarted:
-    'find what ended the engine: the log has its exit status or signal, the kernel log an OOM kill. A second crash within a minute moves the addresses.',
-  engineUpgraded: 'nothing is wrong: an operator asked for it.',
+    'find what ended the engine: the log has the exit status or signal of the engine, the kernel log shows an OOM kill. If the engine crashes again within a minute, the addresses move to another node.',
+  engineUpgraded: 'nothing is wrong: an operator replaced the engine with `holdfast upgrade`.',
   engineAway:
-    'give the engine CPU time: --realtime, no CPU limit on its container, no snapshots or live migration of the node; or use a longer interval. `holdfast doctor` measures how late this machine wakes.',
+    'give the engine CPU time: use --realtime, set no CPU limit on the container of holdfast. Make no snapshots or live migration of the node. If this is not possible, use a longer advertisementInterval. `holdfast doctor` measures how late this machine wakes a process.',
   nodeDied:
-    'use a shorter advertisementInterval: a dead node is noticed after Active_Down_Interval, about three intervals. Stop nodes with SIGTERM and wait for the end.',
-  died: 'find what ended it: the log has its exit status or signal, the kernel log an OOM kill; a reset machine logs nothing.',
+    'use a shorter advertisementInterval: the other nodes notice a dead node after Active_Down_Interval, about three intervals. Before a node is switched off, stop holdfast with SIGTERM and wait until it has ended.',
+  died: 'find what ended holdfast: the log has the exit status or signal of the engine, the kernel log shows an OOM kill. A machine that was reset logs nothing.',
   cut: 'add a second path between the nodes (a bond over two switches); check cable, switch port and packet filter. `holdfast doctor` on both nodes shows whether advertisements arrive.',
   lossy:
-    'find the loss: error and drop counters of both ports and of the switch (`ip -s link`), a storm, a rate limit for multicast; or use a longer interval. Three lost advertisements in a row move the VIP.',
+    'find where advertisements are lost: read the error and drop counters of both nodes (`ip -s link`) and of the switch. Look for a broadcast storm and for a rate limit for multicast. A longer advertisementInterval bridges longer losses. Three lost advertisements in a row move the VIP.',
   discarded:
-    'use one configuration on all nodes: version, authentication, interval and transport must agree. Until then both are Active. The log and `holdfast status` name the difference.',
+    'use one configuration on all nodes: version, authentication, interval and transport must agree. While the configurations differ, two nodes are Active. The log and `holdfast status` name the difference.',
   rejected:
-    'nothing is wrong with this node: it counts and drops invalid packets. The journal names their sender; a packet filter on the switch keeps protocol 112 away from ports of hosts that are no routers.',
+    'nothing is wrong with this node: holdfast counts and drops invalid packets. The event journal names the sender of these packets. To block them, let the switch accept IP protocol 112 (VRRP) only from the ports of VRRP routers.',
   carrierLost:
-    'add a second port (a bond): a node without carrier cannot release the VIP, so the others wait for Active_Down_Interval.',
+    'add a second port (a bond): a node without carrier cannot release the VIP, so the other nodes wait for Active_Down_Interval before one of them takes over.',
   interfaceGone:
-    'keep the interface: it was deleted, or moved to another namespace. With `interface: auto` the router follows its network.',
+    'do not delete the interface of a router, or move it to another namespace. With `interface: auto` the router follows its network to another interface.',
   networkMoved:
-    'run `holdfast yield` before such a change. With `interface: auto` the router follows its network to the new interface.',
+    'run `holdfast yield` before the address of an interface is removed, or the interface becomes the port of a bridge or bond. With `interface: auto` the router follows its network to the new interface.',
   addressNotReady:
-    'give the interface an address of its own: `ip address show` lists it. For IPv6 that is a link-local one; `tentative` means that the kernel still looks for a duplicate, `dadfailed` that it found one.',
+    'give the interface an address of its own, for IPv6 a link-local address. `ip address show` lists the addresses: `tentative` means that the kernel still looks for a duplicate, `dadfailed` that the kernel found a duplicate.',
   checkFailed:
-    'fix the service; failover worked as configured. A check is down after `fall` failures; a greater `fall` ignores short failures.',
-  checkPassed: 'use `preempt: false`, `preemptDelay` or a smaller weight, if the VIP should stay where it was.',
+    'fix the service that the health check tests; the failover worked as configured. A check is down after `fall` failures; a greater `fall` ignores short failures.',
+  checkPassed:
+    'use `preempt: false`, `preemptDelay` or a smaller weight, if the VIP should stay on the node that has it.',
   interfaceTracked: 'keep the tracked interface up, or give it a smaller weight.',
   reloaded:
     'run `holdfast check` before a reload: it shows the priority that each virtual router gets from the changed configuration.',
-  preempted: 'use `preempt: false` or `preemptDelay`, if the VIP should stay where it was.',
-  fault: 'remove the fault; the router takes no part until then.',
+  preempted: 'use `preempt: false` or `preemptDelay`, if the VIP should stay on the node that has it.',
+  fault: 'remove the fault: a virtual router in fault does not take part in the election.',
   guardianLost:
-    'keep the guardian alive: an engine without one stops, because nothing would remove its VIPs if it died. The log of the system shows what killed or froze it.',
+    'keep the guardian alive: an engine without a guardian stops, because nothing would remove the VIPs if the engine died. The log of the system shows what killed or froze the guardian.',
   duplicateHolder:
-    'remove the VIP from that host: the MAC table of the switch shows its port. If it only answers for others (proxy ARP), list its MAC in `duplicateAllowed`.',
+    'remove the VIP from the other host: the MAC table of the switch shows the port of the host. If the host only answers for other hosts (proxy ARP), list its MAC in `duplicateAllowed`.',
   foreignChange:
-    'configure that program to leave VIPs alone: NetworkManager, systemd-networkd, netplan and clean-up scripts are the usual ones. `holdfast doctor` finds the managers.',
+    'configure the other program so that it does not change VIPs. Usual programs are NetworkManager, systemd-networkd, netplan and clean-up scripts. `holdfast doctor` finds network managers.',
   outranked:
-    'find out which host that is. If it is a node of the group, list it under `peers`, and ask it (--peer URL). If not, `unicast` with `onlyListedPeers: true` ignores it, and so does a packet filter on the switch.',
+    'find out which host took the VIP over. If the host is a node of the group, list it under `peers`, and read its journal (--peer URL). If the host is foreign, block it by a packet filter on the switch, or ignore it by `unicast` with `onlyListedPeers: true`.',
   rival:
-    'find out which host that is. A node of the group does not hear this one: ask it (--peer URL), and check the path between them. `unicast` with `onlyListedPeers: true` ignores other hosts.',
-  forged: 'let protocol 112 pass only from the switch ports of routers: VRRPv3 has no authentication.',
+    'find out which host is the other Active. If the host is a node of the group, it does not receive the advertisements of this node: read its journal (--peer URL), and check the path between the nodes. If the host is foreign, ignore it by `unicast` with `onlyListedPeers: true`.',
+  forged: 'let IP protocol 112 (VRRP) pass only from the switch ports of routers: VRRPv3 has no authentication.',
   healed:
-    'add a second path between the nodes: while it was cut both were Active, and each client reached one of them.',
+    'add a second path between the nodes: while the only path was cut, two nodes were Active, and each client reached one of the two.',
   twoActives: SPLIT_BRAIN,
-  reloadFailed: '`holdfast check FILE` before the reload shows every problem with its line.',
+  reloadFailed: 'run `holdfast check FILE` before a reload: it shows every problem of the file with its line.',
   released:
-    'ask the other node: --peer with its URL or its journal, or list it under `api.peers`. Possible reasons: stop, yield, a failed check, a crashed or frozen engine.',
+    'read the journal of the other node: give its URL or journal file as --peer, or list its URL under `api.peers`. Possible reasons for a release: stop, yield, a failed check, a crashed or frozen engine.',
   silent:
-    'ask the other node: --peer with its URL or its journal, or list it under `api.peers`. Possible reasons: it died, its link went down, or its advertisements were lost.',
+    'read the journal of the other node: give its URL or journal file as --peer, or list its URL under `api.peers`. Possible reasons for the silence: the other node died, its link went down, or its advertisements were lost.',
   unknown: undefined,
 }

@@ -110,9 +110,9 @@ const PRIORITY: Readonly<Record<EventOf<'priorityChanged'>['why'], string>> = {
 }
 
 const ANSWER: Readonly<Record<EventOf<'foreignChange'>['answer'], string>> = {
-  addedAgain: 'added again',
-  removedAgain: 'removed again',
-  left: 'not repaired, because it happens too often',
+  addedAgain: 'holdfast added the address again',
+  removedAgain: 'holdfast removed the address again',
+  left: 'holdfast no longer repairs such changes, because they happen too often',
 }
 
 function transitionText(event: EventOf<'transition'>, nameOf: NameOf): string {

@@ -64,7 +64,7 @@ function reasonOf(incident: Incident, { nameOf, titleOf }: Naming): string {
   // advertisement.
   if (takeover === undefined && to !== undefined && (cause === 'preempted' || cause === 'outranked')) {
     const took = `${other} has ${higherOf(incident)} and took over`
-    return cause === 'preempted' ? took : `${took}; its journal is not here`
+    return cause === 'preempted' ? took : `${took}; the journal of ${nameOf(to)} was not read`
   }
   const before = from === undefined ? 'the other node' : titleOf(router, from)
   if (cause === 'released') return releaseOf(incident, before)
@@ -78,7 +78,7 @@ function reasonOf(incident: Incident, { nameOf, titleOf }: Naming): string {
   )
 }
 
-const ASK = 'reason: ask that node (--peer URL)'
+const ASK = 'for the reason read the journal of that node (--peer URL)'
 
 /** Returns text about the priorities of a move, such as `higher priority (150 > 120)`. */
 function higherOf({ steps, move, node }: Incident): string {
@@ -112,7 +112,7 @@ const ENDINGS: Readonly<Partial<Record<Cause, (incident: Incident, about: Entry,
       ? ': lost on the way, or sent late'
       : `: lost on the way; ${sender.name} was neither late nor away`,
   rival: (_, { event }, nameOf) =>
-    event.kind === 'peerHeard' ? `; the journal of ${nameOf(event.peer)} is not here` : '',
+    event.kind === 'peerHeard' ? `; the journal of ${nameOf(event.peer)} was not read` : '',
   died: (_, entry) => heldThen(entry),
   addressNotReady: (_, entry) => untilReady(readyAfter(entry)),
   twoActives: ({ steps }) => overAfter(steps.at(-1)),
@@ -123,7 +123,7 @@ const overAfter = (last: Entry | undefined): string =>
   last?.event.kind === 'twoActives' && !last.event.present ? `; for ${time(last.event.forMs)}` : ''
 
 const untilReady = (after: number | undefined): string =>
-  after === undefined ? '; it still has none' : `; one was ready after ${time(after)}`
+  after === undefined ? '; the router still has no address' : `; an address was ready after ${time(after)}`
 
 /** Returns the VIPs that a crashed run of the daemon held when it ended. */
 function heldThen({ event, node }: Entry): string {
@@ -136,7 +136,7 @@ function heldThen({ event, node }: Entry): string {
     if (each.to === 'Active') states.set(each.router, `${each.router} (${shortened(each.addresses)})`)
     else states.delete(each.router)
   }
-  return states.size === 0 ? '' : `; it was Active for ${shortened([...states.values()])}`
+  return states.size === 0 ? '' : `; this run was Active for ${shortened([...states.values()])}`
 }
 
 /**

@@ -51,7 +51,7 @@ export function presentOf(timeline: Timeline): readonly Present[] {
     ...running.flatMap(({ node, reload }) => {
       if (reload === undefined) return []
       return [
-        about(reload, `${node.name}: ${reasonOfFailedReload(reload.event)}; the configuration before it is in force`),
+        about(reload, `${node.name}: ${reasonOfFailedReload(reload.event)}; the earlier configuration is in force`),
       ]
     }),
   ]
@@ -121,7 +121,7 @@ function ofEngine(state: State): readonly Present[] {
   if (node.running !== false || last === undefined) return []
   if (ended?.event.kind === 'stopped') return [about(ended, `${node.name}: holdfast is stopped`)]
   const pid = node.entries.findLast((entry): entry is Entry<EventOf<'started'>> => isKind(entry, 'started'))?.event.pid
-  const had = held.length === 0 ? '' : `; it was Active for ${held.join(', ')}`
+  const had = held.length === 0 ? '' : `; the engine was Active for ${held.join(', ')}`
   const text = `${node.name}: holdfast does not run: the engine${pid === undefined ? '' : ` (pid ${pid})`} crashed or was killed${had}; last event ${last.event.seq} at ${new Date(last.at).toISOString()}`
   return [{ at: undefined, subject: undefined, text }]
 }

@@ -20,11 +20,11 @@ export function formatStory({ incidents, nodes, now, problems }: Story, since: s
 }
 
 function clockText({ by, errorMs, name, offsetMs, pairs }: Story['nodes'][number]): string {
-  const ahead = `the clock of ${name} is ${time(Math.abs(offsetMs))} ${offsetMs < 0 ? 'behind' : 'ahead of'} ours`
+  const ahead = `the clock of ${name} is ${time(Math.abs(offsetMs))} ${offsetMs < 0 ? 'behind' : 'ahead of'} the clock of this node`
   if (by === 'transmissions')
-    return `note: ${ahead}, ±${time(errorMs ?? 0)}, measured by ${plural(pairs, 'transmission', 'transmissions')} from one to the other`
-  if (by === 'answer') return `note: ${ahead}, ±${time(errorMs ?? 0)}, measured by its answer`
-  return `note: the offset of the clock of ${name} is not known; this report assumes that it equals ours`
+    return `note: ${ahead}, ±${time(errorMs ?? 0)}, measured by ${plural(pairs, 'transmission', 'transmissions')} between the two nodes`
+  if (by === 'answer') return `note: ${ahead}, ±${time(errorMs ?? 0)}, measured by the answer of ${name}`
+  return `note: the offset of the clock of ${name} is not known; this report assumes that it is 0`
 }
 
 function formatIncident({ again, at, headline, noticedBy, phases, prevention, steps }: StoryIncident): string {

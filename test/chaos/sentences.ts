@@ -76,7 +76,7 @@ export const SENTENCES: Readonly<Record<FaultKind, readonly Sentence[]>> = {
     holder(1_500, 'cut', CUT, 'routers'),
     holder(1_500, 'cut', CUT, 'with client'),
   ],
-  'VIP deleted': [holder(0, 'foreignChange', 'r1: another program removed 10.77.0.100 from eth0: added again.')],
+  'VIP deleted': [holder(0, 'foreignChange', 'r1: another program removed 10.77.0.100 from eth0: holdfast added the address again.')],
   'address to bridge': [
     holder(
       1_500,
@@ -100,7 +100,7 @@ export const SENTENCES: Readonly<Record<FaultKind, readonly Sentence[]>> = {
     holder(
       4_000,
       'outranked',
-      'moved from r1 to 10.77.0.4: 10.77.0.4 has higher priority (255 > …) and took over; its journal is not here.',
+      'moved from r1 to 10.77.0.4: 10.77.0.4 has higher priority (255 > …) and took over; the journal of 10.77.0.4 was not read.',
       'priority 255',
     ),
     holder(
@@ -112,7 +112,7 @@ export const SENTENCES: Readonly<Record<FaultKind, readonly Sentence[]>> = {
     holder(
       4_000,
       'rival',
-      'r1: is Active, and heard that 10.77.0.4 is Active too, with priority 50; the journal of 10.77.0.4 is not here.',
+      'r1: is Active, and heard that 10.77.0.4 is Active too, with priority 50; the journal of 10.77.0.4 was not read.',
       'lower priority',
     ),
   ],

@@ -127,7 +127,7 @@ describeNetns('holdfast explain names the fault', () => {
     {
       fault: 'somebody removes the address',
       cause: 'foreignChange',
-      headline: /another program removed 10\.77\.0\.100 from eth0: added again/,
+      headline: /another program removed 10\.77\.0\.100 from eth0: holdfast added the address again/,
       inflict: async () => ip(lab.router(1), `address delete ${LAB_VIP}/32 dev eth0`),
       undo: () => settlesOn('r1'),
     },
@@ -281,7 +281,7 @@ describeNetns('holdfast explain names the fault', () => {
       cause: 'engineDied',
       headline: /moved from .* to .*: the engine of .* crashed or was killed; its guardian released the VIP/,
       alone:
-        /^now: .*: holdfast does not run: the engine \(pid \d+\) crashed or was killed; it was Active for vip \(10\.77\.0\.100\)/m,
+        /^now: .*: holdfast does not run: the engine \(pid \d+\) crashed or was killed; the engine was Active for vip \(10\.77\.0\.100\)/m,
       since: '1s',
       inflict: async () => {
         first.killEngine()

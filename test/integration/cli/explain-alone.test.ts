@@ -107,7 +107,7 @@ describe('explain on the node that loses the address', () => {
     const lost = told.incidents.find(({ headline }) => headline.includes('moved from r2'))
     expect(lost).toMatchObject({ cause: 'outranked' })
     expect(lost?.headline).toMatch(
-      /10\.77\.0\.11 has higher priority \(200 > 180\) and took over; its journal is not here/,
+      /10\.77\.0\.11 has higher priority \(200 > 180\) and took over; the journal of 10\.77\.0\.11 was not read/,
     )
     expect(lost?.prevention).toContain('onlyListedPeers')
   })
@@ -211,7 +211,7 @@ describe('explain for two routers of one sync group', () => {
       ),
     )
     expect(headlines(told)).toEqual([
-      'web4, web6 moved from 10.44.0.11 to node1: listed peer 10.44.0.11 lowered its priority (150 → 90); reason: ask that node (--peer URL).',
+      'web4, web6 moved from 10.44.0.11 to node1: listed peer 10.44.0.11 lowered its priority (150 → 90); for the reason read the journal of that node (--peer URL).',
     ])
     expect(told.incidents[0]?.steps[0]?.words).toBe('heard that 10.44.0.11 has priority 90 instead of 150')
   })
@@ -294,7 +294,7 @@ describe('explain on a third node', () => {
 
   test('tells the move that the node received, and which node to ask', () => {
     expect(headlines(tell(events, { name: 'node3' }))).toEqual([
-      'web4 (10.44.0.100) moved from 10.44.0.11 to 10.44.0.12, as node3 heard: listed peer 10.44.0.11 lowered its priority (150 → 90); reason: ask that node (--peer URL).',
+      'web4 (10.44.0.100) moved from 10.44.0.11 to 10.44.0.12, as node3 heard: listed peer 10.44.0.11 lowered its priority (150 → 90); for the reason read the journal of that node (--peer URL).',
     ])
   })
 })
@@ -385,7 +385,7 @@ describe('explain about present faults', () => {
     const told = tell(made(...active), { running: false }, WEB, LATER)
     expect(texts(told)).toEqual([
       expect.stringMatching(
-        /^node1: holdfast does not run: the engine \(pid 7\) crashed or was killed; it was Active for web4 \(10\.44\.0\.100\)/,
+        /^node1: holdfast does not run: the engine \(pid 7\) crashed or was killed; the engine was Active for web4 \(10\.44\.0\.100\)/,
       ),
     ])
     expect(formatStory(told, 'in the last 10s')).not.toContain('Nothing has happened')
@@ -440,7 +440,7 @@ describe('explain about present faults', () => {
     expect(texts(tell(made(...wrong)))).toEqual([
       'health check web is down on node1, which is Active for web4 (10.44.0.100) (connection refused)',
       'node1: web4: fault: vridTaken (another router of this node has its VRID)',
-      'node1: cannot reload its configuration (invalid); the configuration before it is in force',
+      'node1: cannot reload its configuration (invalid); the earlier configuration is in force',
     ])
     const over = [...wrong, check(3_000, 'down', 'up'), fault(3_001, false), reload(3_002, true)]
     expect(texts(tell(made(...over)))).toEqual([])

@@ -88,7 +88,7 @@ describe('without the journal of the other node', () => {
     const { incidents } = story(name, { alone: true })
     const moved = incidents.at(-1)
     expect(moved?.cause).toBe(cause)
-    expect(moved?.headline).toMatch(/reason: ask that node \(--peer URL\)/)
+    expect(moved?.headline).toMatch(/for the reason read the journal of that node \(--peer URL\)/)
     expect(moved?.prevention).toContain('--peer')
   })
 
@@ -113,12 +113,14 @@ describe('the text', () => {
     expect(lines.at(-2)).toMatch(
       /^ {2}detected by r1; r2 heard it after \S+ ms; r2 waited \S+ s; VIP installed after \S+ ms/,
     )
-    expect(lines.at(-1)).toMatch(/^ {2}To avoid: fix the service; failover worked as configured\./)
+    expect(lines.at(-1)).toMatch(
+      /^ {2}To avoid: fix the service that the health check tests; the failover worked as configured\./,
+    )
   })
 
   test('the story names the difference between clocks and its source', () => {
     expect(formatStory(story('check-fails'), 'ever')).toMatch(
-      /^note: the clock of r1 is \S+ ms (behind|ahead of) ours, ±\S+ ms, measured by \d+ transmissions from one to the other\n/,
+      /^note: the clock of r1 is \S+ ms (behind|ahead of) the clock of this node, ±\S+ ms, measured by \d+ transmissions between the two nodes\n/,
     )
   })
 

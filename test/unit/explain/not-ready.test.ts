@@ -36,7 +36,7 @@ test('a start with IPv6 waits for its address and gives no advice', () => {
   const told = tell(STARTED, fault(5, true), fault(1_605, false), BACKUP)
   expect(told).toMatchObject([{ cause: 'addressNotReady', prevention: null }])
   expect(told[0]?.headline).toBe(
-    'r1: web6: fault: sourceAddressMissing (its interface has no address to send from); one was ready after 1.6 s.',
+    'r1: web6: fault: sourceAddressMissing (its interface has no address to send from); an address was ready after 1.6 s.',
   )
 })
 
@@ -61,7 +61,7 @@ test('the other members of its sync group belong to the same incident', () => {
 })
 
 test.each([
-  ['that does not come', [STARTED, fault(5, true)], /; it still has none\.$/],
+  ['that does not come', [STARTED, fault(5, true)], /; the router still has no address\.$/],
   ['that comes late', [STARTED, fault(5, true), fault(9_005, false), BACKUP], / was ready after 9 s\.$/],
 ] as const)('an address %s has advice', (_, facts, headline) => {
   const told = tell(...facts)
