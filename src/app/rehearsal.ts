@@ -34,7 +34,7 @@ export function startRehearsal(recorder: Recorder, onEnd: () => void): void {
         return
       }
     } catch (error) {
-      recorder.log(LOG.rehearsalFailed, `Cannot rehearse: ${messageOf(error)}`)
+      recorder.log(LOG.rehearsalFailed, `Cannot practise a takeover (rehearsal): ${messageOf(error)}`)
     }
     onEnd()
   }

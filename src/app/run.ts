@@ -132,7 +132,10 @@ function logStart(
   const line = schedulingText(scheduling)
   if (line !== undefined) recorder.log(atOtherLevel(LOG.scheduling, !line.isWhole), line.message, { scheduling })
   if (isStopped)
-    recorder.log(LOG.idleAfterStop, `Stopped over keepalived's socket in an earlier run: idle until a reload`)
+    recorder.log(
+      LOG.idleAfterStop,
+      `Stopped over keepalived's socket in an earlier run: no virtual router runs until a reload`,
+    )
   for (const warning of keepalived?.warnings ?? []) recorder.log(LOG.keepalivedFlag, warning)
   for (const problem of warnings) recorder.log(LOG.configurationProblem, formatProblem(problem))
   memory?.report(recorder)
@@ -141,7 +144,10 @@ function logStart(
   const lease = leaseText(leaseOf(config, guardian))
   if (lease !== undefined) recorder.log(LOG.leaseNotInForce, lease)
   if (!guardian.armed)
-    recorder.log(LOG.noGuardian, 'No guardian: if this process dies, its addresses stay (start it with bin/holdfast)')
+    recorder.log(
+      LOG.noGuardian,
+      'No guardian: if this engine dies, its addresses stay on this node (start holdfast with bin/holdfast)',
+    )
   else if (!guardian.guarded)
     recorder.log(
       LOG.guardianWithoutDeadlines,

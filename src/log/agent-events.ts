@@ -62,13 +62,13 @@ const AGENT_EVENTS = logEvents<string>()({
   engineRefused: {
     level: 'error',
     fields: ['because', 'routers', 'problems'],
-    means: 'The engine refused the configuration of the agent, and keeps the last one',
+    means: 'The engine refused the configuration of the agent, and keeps the previous configuration',
     act: 'look at `problems`',
   },
   factNotRead: {
     level: 'warn',
     fields: [],
-    means: 'A fact about this node cannot be read or written; the engine’s checks go on with the last one',
+    means: 'A fact about this node cannot be read or written; the engine’s checks use the last known fact',
     act: 'see the message',
   },
   flagNote: {
@@ -100,13 +100,15 @@ const AGENT_EVENTS = logEvents<string>()({
   intentNotStored: {
     level: 'error',
     fields: [],
-    means: 'The wishes of the cluster cannot be stored; after a restart the agent asks the API first',
+    means:
+      'The agent cannot store which VIPs the cluster wants on its nodes; after a restart the agent asks the API first',
     act: 'check the disk of the state directory',
   },
   keepalivedOrder: {
     level: 'warn',
     fields: [],
-    means: 'An order over keepalived’s socket was not received, and is repeated; or it was received at last',
+    means:
+      'keepalived did not receive an order over its socket, and the agent repeats the order; or keepalived received it at last',
     act: 'check that keepalived (or `holdfast keepalived`) runs',
   },
   machineNotRead: {
@@ -131,7 +133,7 @@ const AGENT_EVENTS = logEvents<string>()({
   modeNotChanged: {
     level: 'warn',
     fields: ['mode'],
-    means: 'The change between unicast and multicast was left out, because too little is known',
+    means: 'The agent did not change between unicast and multicast, because it knows too little about the other nodes',
     act: 'see the lines before',
   },
   modePlanned: {
@@ -154,7 +156,7 @@ const AGENT_EVENTS = logEvents<string>()({
   nodesNotRead: {
     level: 'warn',
     fields: ['kind', 'againInMs'],
-    means: 'The nodes of the cluster, which are the peers, cannot be read; the last ones stay in force',
+    means: 'The nodes of the cluster, which are the peers, cannot be read; the last known peers stay in force',
     act: 'check the API and the kubeconfig; nothing is urgent',
   },
   nodesRead: { level: 'info', fields: [], means: 'The nodes of the cluster can be read again' },
@@ -168,7 +170,8 @@ const AGENT_EVENTS = logEvents<string>()({
   refusalChanged: {
     level: 'warn',
     fields: ['problems'],
-    means: 'The engine refused the configuration for other reasons than before; the last one stays in force',
+    means:
+      'The engine refused the configuration for other reasons than before; the previous configuration stays in force',
     act: 'look at `problems`',
   },
   roleChanged: { level: 'info', fields: ['role', 'before'], means: 'The role of this node changed' },
@@ -181,13 +184,14 @@ const AGENT_EVENTS = logEvents<string>()({
   statusFailed: {
     level: 'warn',
     fields: ['kind', 'part', 'why'],
-    means: 'The holder of a VIP, or its conditions, cannot be published, or HostedNetServices not be read',
+    means:
+      'The agent cannot write the holder or the conditions of a VIP to HostedNetServices, or cannot read HostedNetServices',
     act: 'check the rights of the agent (docs/hosted-net-services.md)',
   },
   statusWritten: {
     level: 'debug',
     fields: ['kind', 'part', 'body', 'why'],
-    means: 'The status of HostedNetServices was written, or the engine reported',
+    means: 'The agent wrote the status of HostedNetServices, or read the status of the engine',
   },
   vipsElsewhere: {
     level: 'warn',

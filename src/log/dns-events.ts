@@ -16,13 +16,14 @@ export const DNS_LOG = logEvents<string>()({
     level: 'warn',
     or: 'info',
     fields: ['reason'],
-    means: 'No Corefile can be made, so the one in force stays. `info` as long as the API has not answered yet',
+    means:
+      'No new Corefile can be made, so the old Corefile stays in force. `info` as long as the API has not answered yet',
     act: 'see the reason',
   },
   corefileNotWritten: {
     level: 'error',
     fields: ['file'],
-    means: 'The Corefile cannot be written; the old one stays',
+    means: 'The new Corefile cannot be written; the old Corefile stays in force',
     act: 'check the folder and the disk that the message names',
   },
   corefileWritten: {
@@ -30,7 +31,11 @@ export const DNS_LOG = logEvents<string>()({
     fields: ['file', 'nodes', 'upstreams', 'apiInt'],
     means: 'A new Corefile was written; CoreDNS reads it within 45 s (plugin `reload`)',
   },
-  dnsMonitorStopping: { level: 'info', fields: [], means: 'A signal ends the process; the Corefile stays' },
+  dnsMonitorStopping: {
+    level: 'info',
+    fields: [],
+    means: 'A signal ends `holdfast corednsmonitor`; the Corefile stays',
+  },
   dnsNote: {
     level: 'warn',
     fields: [],

@@ -53,7 +53,7 @@ export const GUARDIAN_EVENTS = logEvents<string>()({
   engineReplaced: {
     level: 'info',
     fields: ['restarts', 'ms'],
-    means: 'The engine ordered its replacement (`holdfast upgrade`), and the guardian started the next one',
+    means: 'The engine ordered its replacement (`holdfast upgrade`), and the guardian started the next engine',
   },
   engineSilent: {
     level: 'warn',
@@ -100,7 +100,7 @@ export const GUARDIAN_EVENTS = logEvents<string>()({
   notConfined: {
     level: 'warn',
     fields: FAILED_CALL,
-    means: 'The kernel refused the seccomp filter of the guardian, which works without it',
+    means: 'The kernel refused the seccomp filter of the guardian; the guardian works without the filter',
     act: 'look at `code`; the filter needs CONFIG_SECCOMP_FILTER, and x86_64 or aarch64',
   },
   notInBackground: {
@@ -116,7 +116,8 @@ export const GUARDIAN_EVENTS = logEvents<string>()({
       ...(['plans', 'silent', 'requests', 'removed', 'absent', 'failed', 'packets', 'sent'] as const),
       ...(['removedMs', 'ms', 'errors'] as const),
     ],
-    means: 'The engine died or missed its deadline; the guardian removed the addresses. Error: not all of them',
+    means:
+      'The engine died or missed its deadline; the guardian removed the addresses. Error: some addresses could not be removed',
     act: 'find out why the engine ended (lines before); with `failed` above 0 remove the addresses by hand',
   },
   priorityZeroRepeated: {
@@ -141,7 +142,7 @@ export const GUARDIAN_EVENTS = logEvents<string>()({
     level: 'warn',
     fields: FAILED_CALL,
     means: 'The guardian cannot send a signal to the engine',
-    act: 'send it to the engine',
+    act: 'send the signal to the engine',
   },
   signalsNotBlocked: {
     level: 'error',

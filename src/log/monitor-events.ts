@@ -15,7 +15,7 @@ export const MONITOR_EVENTS = logEvents<string>()({
     level: 'warn',
     fields: [],
     means: 'No usable control plane node is known; HAProxy keeps its configuration',
-    act: 'look at the Node objects of the cluster, and at the lines before; with --nodes-from at the agent of the node',
+    act: 'look at the Node objects of the cluster, and at the log lines before; with --nodes-from look at the agent of the node',
   },
   haproxyFileNotChecked: {
     level: 'warn',
@@ -26,7 +26,8 @@ export const MONITOR_EVENTS = logEvents<string>()({
   haproxyFileRefused: {
     level: 'error',
     fields: ['reason'],
-    means: 'A new haproxy.cfg cannot be made from the template, or HAProxy refuses it; the old one stays in force',
+    means:
+      'A new haproxy.cfg cannot be made from the template, or HAProxy refuses the new file; the old haproxy.cfg stays in force',
     act: 'look at the template and the reason',
   },
   haproxyFileWritten: {
@@ -67,7 +68,7 @@ export const MONITOR_EVENTS = logEvents<string>()({
   monitorStopping: {
     level: 'info',
     fields: [],
-    means: 'A signal ends HAProxy’s monitor; it removes its rules first',
+    means: 'A signal ends HAProxy’s monitor, which first removes its nftables rules',
   },
   redirectChanged: {
     level: 'info',
@@ -78,7 +79,7 @@ export const MONITOR_EVENTS = logEvents<string>()({
     level: 'error',
     fields: ['family', 'reason'],
     means: 'The rules that send the API’s VIPs to HAProxy cannot be changed; the change is tried again',
-    act: 'check that the monitor may use nft, and the reason',
+    act: 'see the reason; check that the monitor may use nft',
   },
   redirectForeign: {
     level: 'warn',

@@ -44,12 +44,12 @@ export const OPERATOR_EVENTS = logEvents<string>()({
   operatorWaits: {
     level: 'info',
     fields: ['holder'],
-    means: 'Another operator holds the Lease; this one waits',
+    means: 'Another operator holds the Lease; this operator waits',
   },
   operatorWatchFailed: {
     level: 'warn',
     fields: ['path', 'kind'],
-    means: 'Objects of the API that the operator needs cannot be read; it keeps what it knows and asks again',
+    means: 'Objects of the API that the operator needs cannot be read; the operator keeps what it knows and asks again',
     act: 'see the message; `forbidden` means that a right of deploy/operator is missing',
   },
 })

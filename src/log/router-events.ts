@@ -110,7 +110,7 @@ export const ROUTER_EVENTS = logEvents<LogField>()({
     level: 'error',
     fields: ['address', 'code', 'suppressed'],
     means: 'A VIP that a reload removed from the configuration is still on this node; holdfast tries again',
-    act: 'remove it: `ip address del`',
+    act: 'remove the VIP: `ip address del`',
   },
   ledgerNotRead: {
     level: 'warn',
@@ -210,7 +210,7 @@ export const ROUTER_EVENTS = logEvents<LogField>()({
     level: 'error',
     fields: ['address'],
     means: 'A VIP that this node must not have cannot be removed',
-    act: 'remove it: `ip address del`',
+    act: 'remove the VIP: `ip address del`',
   },
   staleAddressRemoved: {
     level: 'warn',
@@ -237,6 +237,6 @@ export const ROUTER_EVENTS = logEvents<LogField>()({
   yieldChanged: {
     level: 'info',
     fields: ['router', 'forMillis'],
-    means: 'An operator moved the VIPs of a router away (`holdfast yield`), or ended that',
+    means: 'An operator moved the VIPs of a router away (`holdfast yield`), or ended the yield period',
   },
 })

@@ -95,7 +95,11 @@ export class WebhookThread {
       }
     })
     if (this.#waiting.size > 0)
-      this.#tell(LOG.webhookDropped, `${this.#waiting.size} events have not arrived and are dropped`, {})
+      this.#tell(
+        LOG.webhookDropped,
+        `holdfast stops: ${this.#waiting.size} events have not reached the receiver and are dropped`,
+        {},
+      )
   }
 
   /** Returns the state of the webhook; `null` if no URL is configured. */
@@ -145,7 +149,7 @@ export class WebhookThread {
     if (news.kind === 'failed') {
       this.#counts.failedAttempts++
       this.#isFailing = true
-      return this.#tell(LOG.webhookFailed, `Cannot post an event: ${news.detail}; it will be tried again`, {})
+      return this.#tell(LOG.webhookFailed, `Cannot post an event: ${news.detail}; holdfast tries again`, {})
     }
     if (news.kind === 'lost') return this.#lose(news.id, news.reason, news.detail)
     this.#counts.delivered++
@@ -157,7 +161,7 @@ export class WebhookThread {
   #lose(id: string, reason: 'refused' | 'expired' | 'overflow', detail: string): void {
     this.#counts[reason]++
     this.#isFailing = true
-    this.#tell(LOG.webhookEventLost, `lost an event: ${reason} (${detail})`, { reason })
+    this.#tell(LOG.webhookEventLost, `an event is lost: ${reason} (${detail})`, { reason })
     this.#forget(id)
   }
 

@@ -89,7 +89,7 @@ describeNetns("the agent's tasks besides the list of peers", () => {
     const all = await prepared()
     const { lab, node, says, start } = all
     const agent = start(['--engine-socket', node.socket, '--state-dir', node.stateDirectory])
-    await agent.line(/agent started as controlPlane/, WITHIN.within)
+    await agent.line(/agent started, the role of this node is controlPlane/, WITHIN.within)
     const rule = ['keepalived', 'iptables-rule-exists'] as const
     const server = ['holdfast', 'agent', 'machine-config-server'] as const
     const router = ['holdfast', 'agent', 'default-router'] as const
@@ -149,7 +149,7 @@ describeNetns("the agent's tasks besides the list of peers", () => {
     const api = new LoggedProcess(lab, node.host, ['node', READY_PORTS, at('api'), '6443s'])
     await api.line(/listening/, WITHIN.within)
     const agent = start(['/config/keepalived.conf.tmpl', at('keepalived.conf')], { IS_BOOTSTRAP: 'yes' })
-    await agent.line(/agent started as bootstrap/, WITHIN.within)
+    await agent.line(/agent started, the role of this node is bootstrap/, WITHIN.within)
     await eventually('its file', () => said().includes('reload'), { sight: said, ...WITHIN })
     expect(said()).not.toContain('stop')
     // The agent has seen a ready API. Only after that does an API without an answer mean that the API is gone.

@@ -104,7 +104,7 @@ function after(since: number, lines: Lines = [], pattern = /./): number {
 const partsOf = ({ name, engine, agent }: LabNode, since: number) => ({
   name,
   engineSpeaks: after(since, engine?.lines),
-  agentBegins: after(since, agent?.lines, /agent started as/),
+  agentBegins: after(since, agent?.lines, /agent started, the role/),
   engineFound: after(since, agent?.lines, /connected to the engine/),
   handedOver: after(since, agent?.lines, /"configuration handed over to the engine"/),
   backup: after(since, engine?.lines, /API_0.*Initialize → Backup/),

@@ -289,7 +289,9 @@ describeNetns('addresses that other programs change', () => {
         .daemon(1)
         .records.filter(({ level }) => level >= 50)
         .map(({ msg }) => msg),
-    ).toEqual([`vip: ${LAB_VIP} was removed more than 30 times in a minute: giving the addresses up for a while`])
+    ).toEqual([
+      `vip: ${LAB_VIP} was removed more than 30 times in a minute by another program: the router gives its addresses up for a while`,
+    ])
     stop()
     await group.settlesOn(1, 'nobody removed the address any more')
     expect((await group.daemon(1).router()).restorationsPaused).toBeNull()

@@ -165,7 +165,7 @@ export class DnsLab {
           agent: this.cluster
             .node(1)
             .told.map(({ msg }) => msg)
-            .filter((msg) => msg !== 'status: engine')
+            .filter((msg) => msg !== 'status of the engine read')
             .slice(-12),
           engine: this.cluster
             .node(1)

@@ -49,6 +49,7 @@ export function openStatus(settings: AgentSettings, { socket, client, log, ...po
   })
 }
 
+type StatusNews = Parameters<StatusDutyOptions['onNews']>[0]
 type Once = typeof AGENT_LOG.hostedNetServicesAbsent | typeof AGENT_LOG.statusFailed
 type OnceFields = Readonly<Partial<Record<'kind' | 'part' | 'why', string>>>
 
@@ -65,9 +66,15 @@ export function statusNews(log: AgentLog['log']): Pick<StatusDutyOptions, 'onNew
     onNews(news) {
       if (news.kind === 'published') logged.clear()
       if (news.kind === 'published' || news.kind === 'engine')
-        log(AGENT_LOG.statusWritten, `status: ${news.kind}`, { ...news })
+        log(AGENT_LOG.statusWritten, writtenText(news), { ...news })
       else if (news.kind === 'missing') tell(AGENT_LOG.hostedNetServicesAbsent, 'absent', ABSENT, news)
-      else tell(AGENT_LOG.statusFailed, `${news.kind} ${news.why}`, `status: ${news.kind}`, { ...news })
+      else
+        tell(
+          AGENT_LOG.statusFailed,
+          `${news.kind} ${news.why}`,
+          `Cannot write the status of HostedNetServices: ${news.kind} (${news.why})`,
+          { ...news },
+        )
     },
     onFailure(failure) {
       if (failure.status === 404)
@@ -78,6 +85,12 @@ export function statusNews(log: AgentLog['log']): Pick<StatusDutyOptions, 'onNew
       else log(AGENT_LOG.apiRequestFailed, text, { kind: failure.kind })
     },
   }
+}
+
+/** Returns the text about a written status, or about an answer of the engine. */
+function writtenText(news: Extract<StatusNews, { readonly kind: 'published' | 'engine' }>): string {
+  if (news.kind === 'published') return `${news.part} of the VIPs written to the status of HostedNetServices`
+  return news.why === undefined ? 'status of the engine read' : `Cannot read the status of the engine: ${news.why}`
 }
 
 const ABSENT = 'this cluster has no HostedNetServices: the holders of the VIPs are not published'

@@ -56,7 +56,7 @@ export async function monitorRun(settings: DnsSettings, notes: readonly string[]
   const end = new AbortController()
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.once(signal, () => {
-      log(DNS_LOG.dnsMonitorStopping, `${signal}: the process ends; the Corefile stays`)
+      log(DNS_LOG.dnsMonitorStopping, `${signal}: corednsmonitor ends; the Corefile stays`)
       end.abort()
     })
   const exitCode = await serve(settings, log, end.signal)
@@ -195,7 +195,7 @@ class DnsMonitor {
     const { wishes } = this.#wishes
     const [from, to] = [this.#duty.wishes?.apiInt, wishes?.apiInt]
     if (this.#duty.wishes !== undefined && from !== to)
-      this.#reports.log(DNS_LOG.apiIntMoved, `api-int leads to ${to ?? 'the VIP'}`, { address: to })
+      this.#reports.log(DNS_LOG.apiIntMoved, `the name api-int leads to ${to ?? 'the VIP'}`, { address: to })
     this.#duty.wishes = wishes
     this.#duty.turn()
     try {

@@ -27,7 +27,8 @@ export async function monitorRun({ settings, profile, notes }: RunOrder): Promis
   // A second signal must not end the process before the rules are removed.
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, () => {
-      if (!end.signal.aborted) log(AGENT_LOG.monitorStopping, `${signal}: monitor stops and removes its rules`)
+      if (!end.signal.aborted)
+        log(AGENT_LOG.monitorStopping, `${signal}: HAProxy’s monitor stops, and removes its nftables rules`)
       end.abort()
     })
   const { vips, file } = settings

@@ -66,7 +66,10 @@ async function serve(settings: OperatorSettings, log: AgentLogging, signal: Abor
         })
         return undefined
       }
-      if (!signal.aborted) log(AGENT_LOG.operatorLeadLost, 'the Lease was not renewed in time', { lease: LEASE_NAME })
+      if (!signal.aborted)
+        log(AGENT_LOG.operatorLeadLost, 'operator could not renew its Lease in time, and stops its work', {
+          lease: LEASE_NAME,
+        })
       const over = term?.end()
       term = undefined
       return over

@@ -153,7 +153,7 @@ export class Agent {
   #begin(role: Role): void {
     const { cluster, mode, remembered, stableFor } = this.#plan
     const known = this.#state?.peers ?? remembered
-    this.#ports.log(AGENT_LOG.agentStarted, `agent started as ${role}`, {
+    this.#ports.log(AGENT_LOG.agentStarted, `agent started, the role of this node is ${role}`, {
       role,
       cluster: cluster.name,
       node: cluster.nodeName,

@@ -218,7 +218,7 @@ export class AddressKeeper {
     this.#recorder.logLimited(
       `${this.#router} paused ${this.#limit.pause.until}`,
       LOG.restorationsPaused,
-      `${this.#router}: ${address} was removed more than ${MOST_RESTORATIONS} times in a minute: giving the addresses up for a while`,
+      `${this.#router}: ${address} was removed more than ${MOST_RESTORATIONS} times in a minute by another program: the router gives its addresses up for a while`,
       { ...fields, restorationsPausedUntilMs: this.#limit.pause.until },
     )
   }

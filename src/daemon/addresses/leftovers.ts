@@ -75,7 +75,7 @@ export class Leftovers {
       recorder.logLimited(
         `leftover ${address} ${code}`,
         LOG.leftoverNotRemoved,
-        `Cannot remove an address that is no longer configured: ${message}`,
+        `Cannot remove a VIP that is no longer in the configuration: ${message}`,
         { address, code },
       )
       return [outcome.step]

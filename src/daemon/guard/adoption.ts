@@ -135,7 +135,9 @@ export class Adoption {
       record === undefined
         ? 'its record cannot be read'
         : 'the configuration file has changed since it was loaded, and its present content is in force now'
-    recorder.log(LOG.engineNotAdopted, `The addresses of the engine before are released: ${why}`, { reason: why })
+    recorder.log(LOG.engineNotAdopted, `The addresses that the previous engine held are released: ${why}`, {
+      reason: why,
+    })
     return undefined
   }
 

@@ -70,7 +70,9 @@ test('a file that cannot be written is reported once, and the wish stays in forc
   const { intents, told, wishes } = begun({ into: join(directory, 'taken') })
   for (const word of ['Disabled', 'Disabled', 'Enabled'] as const) wishes.ingressIs(word)
   expect(intents.map(({ ingress }) => ingress)).toEqual([false, true])
-  expect(told.filter((line) => line.startsWith('error Cannot store the wishes of the cluster: '))).toHaveLength(1)
+  expect(
+    told.filter((line) => line.startsWith('error Cannot store which VIPs the cluster wants on its nodes: ')),
+  ).toHaveLength(1)
 })
 
 test('on a platform whose nodes hold no VIPs nothing is wanted, also after a restart, until an answer changes that', () => {

@@ -112,7 +112,7 @@ test('the number of waiting events is limited; the oldest are lost, counted and 
   expect(webhook.snapshot()).toMatchObject({ waiting: MOST_WAITING, overflow: 2, failing: true })
   expect(lines).toHaveLength(2)
   expect(lines[0]).toBe(
-    'warn Webhook http://127.0.0.1:1/…: lost an event: overflow (more than 1000 events are waiting)',
+    'warn Webhook http://127.0.0.1:1/…: an event is lost: overflow (more than 1000 events are waiting)',
   )
 })
 
@@ -127,8 +127,8 @@ test('failures, losses and recovery are counted and logged', async () => {
   hear({ kind: 'delivered', id: b })
   expect(webhook.snapshot()).toMatchObject({ failing: false, refused: 1, delivered: 1, waiting: 0 })
   expect(lines).toEqual([
-    'warn Webhook http://127.0.0.1:1/…: Cannot post an event: status 500; it will be tried again',
-    'warn Webhook http://127.0.0.1:1/…: lost an event: refused (status 401)',
+    'warn Webhook http://127.0.0.1:1/…: Cannot post an event: status 500; holdfast tries again',
+    'warn Webhook http://127.0.0.1:1/…: an event is lost: refused (status 401)',
     'info Webhook http://127.0.0.1:1/…: events arrive again',
   ])
 })
@@ -144,7 +144,9 @@ test('at the end, waiting events are posted without delay for a limited time', a
   await arrived
   await turn(removed('b'))
   await webhook.finish(10)
-  expect(lines).toEqual(['warn Webhook http://127.0.0.1:1/…: 1 events have not arrived and are dropped'])
+  expect(lines).toEqual([
+    'warn Webhook http://127.0.0.1:1/…: holdfast stops: 1 events have not reached the receiver and are dropped',
+  ])
 })
 
 test('a reload without a URL drops the waiting events and ends the thread', async () => {

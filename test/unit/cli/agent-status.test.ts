@@ -41,6 +41,6 @@ test('no right is a warning for each that is missed, once; an API that is gone i
   }
   expect(told).toEqual([
     'warn Cannot follow HostedNetServices: Cannot list hostednetservices, attempt 1: 403',
-    'warn status: refused',
+    'warn Cannot write the status of HostedNetServices: refused (403: may not patch)',
   ])
 })

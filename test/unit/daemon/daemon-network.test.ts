@@ -266,7 +266,7 @@ describe('another program that removes the address repeatedly', () => {
     expect(counters.foreignChanges).toEqual({ removed: MOST_RESTORATIONS + 1 })
     expect(world.sent.at(-1)?.priority).toBe(0)
     expect(world.records.filter(({ level }) => level === 'error').map(({ message }) => message)).toEqual([
-      `api: ${VIP} was removed more than ${MOST_RESTORATIONS} times in a minute: giving the addresses up for a while`,
+      `api: ${VIP} was removed more than ${MOST_RESTORATIONS} times in a minute by another program: the router gives its addresses up for a while`,
     ])
     world.advance(1_001)
     expect([world.router().state, world.router().restorationsPaused]).toEqual(['Backup', null])

@@ -209,7 +209,9 @@ describe('the engine after a crash', () => {
   test('logs why it does not adopt a record', () => {
     const world = activeWorld()
     crash(world, { text: 'nonsense' })
-    expect(messages(world)).toContain('The addresses of the engine before are released: its record cannot be read')
+    expect(messages(world)).toContain(
+      'The addresses that the previous engine held are released: its record cannot be read',
+    )
   })
 })
 

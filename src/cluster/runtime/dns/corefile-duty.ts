@@ -104,7 +104,7 @@ export class CorefileDuty {
     const isRepeated = reason === this.#reason
     log(
       isRepeated ? repeated(DNS_LOG.corefileKept) : atOtherLevel(DNS_LOG.corefileKept, isWaiting),
-      `the Corefile in force stays: ${reason}`,
+      `cannot make a new Corefile, the old one stays in force: ${reason}`,
       { reason },
     )
     this.#reason = reason

@@ -124,8 +124,9 @@ export class BackendDuty {
     const written = await writeHaproxyFile({ template, file, haproxy, render }, values)
     account.configured(written.result)
     if (written.result === 'refused') {
+      const refusedText = `cannot make ${file} from the template ${template}; the old file stays in force:`
       if (this.#refused?.reason !== written.reason)
-        log(AGENT_LOG.haproxyFileRefused, `${file} stays as it is: ${written.reason}`, { reason: written.reason })
+        log(AGENT_LOG.haproxyFileRefused, `${refusedText} ${written.reason}`, { reason: written.reason })
       this.#refused = { until: now() + REFUSED_FOR, of: JSON.stringify(backends), reason: written.reason }
       return
     }

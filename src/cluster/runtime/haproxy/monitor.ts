@@ -119,14 +119,22 @@ export class Monitor {
     const { family } = news
     if (news.kind === 'installed' || news.kind === 'removed') {
       account.redirects.set(family, news.kind === 'installed')
-      log(AGENT_LOG.redirectChanged, `the rules of ${family} are ${news.kind}`, { change: news.kind, family })
+      log(
+        AGENT_LOG.redirectChanged,
+        `nftables rules that send the API VIPs to HAProxy are ${news.kind} (table ${family} ocp_nat)`,
+        { change: news.kind, family },
+      )
     } else if (news.kind === 'foreign')
       log(AGENT_LOG.redirectForeign, `table ${family} ocp_nat: ${news.reason}`, { family, reason: news.reason })
     else {
       account.failures++
-      log(AGENT_LOG.redirectFailed, `cannot change the rules of ${family}: ${news.reason}`, {
-        ...{ family, reason: news.reason },
-      })
+      log(
+        AGENT_LOG.redirectFailed,
+        `cannot change the nftables rules that send the API VIPs to HAProxy (table ${family} ocp_nat): ${news.reason}`,
+        {
+          ...{ family, reason: news.reason },
+        },
+      )
     }
   }
 

@@ -89,12 +89,13 @@ export class Wishes {
       this.#written = known
       this.#problem = ''
     } catch (error) {
-      const problem = `Cannot store the wishes of the cluster: ${messageOf(error)}`
+      const problem = `Cannot store which VIPs the cluster wants on its nodes: ${messageOf(error)}`
       if (problem !== this.#problem) log(AGENT_LOG.intentNotStored, problem)
       this.#problem = problem
     }
     if (JSON.stringify(this.intent) === before) return
-    if (known.elsewhere === undefined) log(AGENT_LOG.wishesChanged, 'the wishes of the cluster have changed', known)
+    if (known.elsewhere === undefined)
+      log(AGENT_LOG.wishesChanged, 'the cluster wants other VIPs on its nodes than before', known)
     else log(AGENT_LOG.vipsElsewhere, `the nodes hold no VIPs: ${known.elsewhere.message}`)
     onIntent(this.intent)
   }
