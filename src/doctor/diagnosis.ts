@@ -51,7 +51,7 @@ function astray({ lans, routers }: Measured): readonly Finding[] {
           level: 'warning' as const,
           about: name,
           found: cannotFollow,
-          advice: `it is checked on "${on}", its last interface; holdfast check --node shows details`,
+          advice: `doctor checked the router on "${on}", the last interface of the router; holdfast check --node shows details`,
         },
   )
 }

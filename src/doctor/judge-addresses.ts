@@ -40,12 +40,12 @@ function primaryFindings(lan: LanState, routers: readonly PlannedRouter[]): read
   return [
     ...failed.map(({ address }): Finding => {
       const found = `duplicate address detection has found another host with ${address}: the kernel does not use the address`
-      return { check, level: 'error', about, found, advice: 'Give one of them another address' }
+      return { check, level: 'error', about, found, advice: 'Give this node or the other host another address' }
     }),
     ...duplicates.map(({ address, macs }): Finding => {
       const found = `${address} belongs to this node, but ${macs.join(', ')} also answers for it`
       const advice =
-        'Give one of them another address: two routers with the same source address ignore packets of each other'
+        'Give this node or the other host another address: two routers with the same source address ignore packets of each other'
       return { check, level: 'error', about, found, advice }
     }),
     ...(quiet.length === 0
@@ -77,7 +77,7 @@ function peerFindings(lan: LanState, { name, peers }: PlannedRouter): readonly F
             level: 'note',
             about: name,
             found: `peers that do not answer: ${silent.join(', ')}`,
-            advice: 'They are off, in another network, or no longer in use; remove unused ones from the list',
+            advice: 'Silent peers are off, in another network, or no longer in use; remove unused peers from the list',
           } as const,
         ]),
   ]
@@ -102,7 +102,8 @@ function virtualFinding(lan: LanState, router: PlannedRouter, address: Address):
   const heard = heardActive(lan, router, address)
   if (here && macs.length > 0) {
     const found = `${address} is on this node, but ${who} also answers for it`
-    const advice = 'Two holders: run holdfast status on both, and check whether they hear each other'
+    const advice =
+      'Two nodes hold the address: run holdfast status on both, and check whether they receive packets of each other'
     return { check, level: 'error', about, found, advice }
   }
   if (here) return { check, level: 'ok', about, found: `${address} is on this node, and no other host answers for it` }
@@ -119,7 +120,7 @@ function virtualFinding(lan: LanState, router: PlannedRouter, address: Address):
       level: 'warning',
       about,
       found,
-      advice: 'Check that node: its address is missing, or ARP is filtered',
+      advice: 'Check the node that advertises the address: the address is missing there, or ARP is filtered',
     }
   }
   if (heard === undefined && !listenedLongEnough(lan, router)) {

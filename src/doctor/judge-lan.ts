@@ -182,7 +182,7 @@ function managers({ interface: about, manager }: LanState): readonly Finding[] {
       about,
       found:
         'systemd-networkd manages it: a restart or a new lease removes foreign addresses; holdfast restores a removed VIP immediately and logs it',
-      advice: 'KeepConfiguration=yes in its .network file',
+      advice: 'Write KeepConfiguration=yes in the .network file of the interface',
     })
   }
   if (findings.length > 0) return findings

@@ -52,12 +52,19 @@ function seccomp({ guardianConfined }: MachineState): readonly Finding[] {
   if (guardianConfined)
     return [{ check: 'seccomp', level: 'ok', found: 'the guardian of the running daemon has a filter of its own' }]
   const found = 'the guardian of the running daemon has no filter of its own, and may use every system call'
-  return [{ check: 'seccomp', level: 'note', found, advice: 'Look for the event notConfined in its log' }]
+  return [{ check: 'seccomp', level: 'note', found, advice: 'Look for the event notConfined in the log of the daemon' }]
 }
 
 function lease({ lease: found }: MachineState): readonly Finding[] {
   if (found === undefined) return []
-  return [{ check: 'lease', level: 'note', found, advice: 'Nothing is wrong; with lease: off there is no such note' }]
+  return [
+    {
+      check: 'lease',
+      level: 'note',
+      found,
+      advice: 'Nothing is wrong; with lease: off doctor does not print this note',
+    },
+  ]
 }
 
 function kernel({ clockSource, kernel: release, missingFeatures, processors }: MachineState): Finding {
@@ -176,17 +183,33 @@ function beside(process: NeighbourProcess, machine: MachineState): readonly Find
         check: 'processes',
         level: both ? 'error' : 'note',
         found: `${named(process)} speaks VRRP in this network namespace${both ? ' beside holdfast: both install the same addresses and remove those of the other' : ': holdfast refuses to start beside it'}`,
-        advice: both ? 'Stop one of them' : 'Stop it before holdfast starts (systemctl disable --now keepalived)',
+        advice: both
+          ? 'Stop this process or holdfast'
+          : 'Stop this process before holdfast starts (systemctl disable --now keepalived)',
       },
     ]
   }
   if (vrrp) {
     const found = `${named(process)} has a socket for VRRP in this network namespace`
-    return [{ check: 'processes', level: 'warning', found, advice: 'Make sure that it uses other VRIDs and addresses' }]
+    return [
+      {
+        check: 'processes',
+        level: 'warning',
+        found,
+        advice: 'Make sure that this process uses other VRIDs and addresses than holdfast',
+      },
+    ]
   }
   if (name === 'kube-vip') {
     const found = `${named(process)} runs here: it holds virtual addresses by ARP, without VRRP`
-    return [{ check: 'processes', level: 'warning', found, advice: 'Use different addresses, or stop one of the two' }]
+    return [
+      {
+        check: 'processes',
+        level: 'warning',
+        found,
+        advice: 'Give kube-vip and holdfast different addresses, or stop one of the two',
+      },
+    ]
   }
   if (name === 'calico-node') {
     const found = `${named(process)} runs here: its autodetection of the node's address (first-found) may choose a virtual one`

@@ -201,7 +201,7 @@ function sameVrid(heard: HeardRouter, router: PlannedRouter, about: string): Fin
       level: 'error',
       about,
       found,
-      advice: 'Find out what sends it (holdfast capture shows each packet)',
+      advice: 'Find out which host sends these packets (holdfast capture shows each packet)',
     }
   }
   if (version !== router.version) {
@@ -225,7 +225,7 @@ function sameVrid(heard: HeardRouter, router: PlannedRouter, about: string): Fin
       level: 'error',
       about,
       found: `${routerText(heard)}: ${named} also has priority 255, but only one router can be the address owner`,
-      advice: 'Use 255 only on the node whose own addresses these are',
+      advice: 'Use priority 255 only on the node that has the virtual addresses as its own',
     }
   }
   if (intervalMs !== router.intervalMs) {
@@ -235,7 +235,13 @@ function sameVrid(heard: HeardRouter, router: PlannedRouter, about: string): Fin
   }
   if (router.peers.length > 0 && !listed) {
     const found = `${routerText(heard)}: it belongs to the group of ${named}, but is not a listed peer (${router.peers.join(', ')})`
-    return { check, level: 'warning', about, found, advice: 'List it under peers, or find out which host it is' }
+    return {
+      check,
+      level: 'warning',
+      about,
+      found,
+      advice: 'List the sender under peers, or find out which host it is',
+    }
   }
   return { check, level: 'ok', about, found: `${routerText(heard)}: a router of the group of ${named}` }
 }
