@@ -38,8 +38,8 @@ export type CellResult = Cell &
   Partial<Weather> & {
     readonly at: string
     /**
-     * Fault of the group: the group never reached the wanted state, or did not keep it. The figures of such a cell, if
-     * there are any, were measured in that wrong state. Absent if nothing was wrong.
+     * Fault of the routers of this cell: the routers never reached the wanted states, or did not keep them. Figures of a
+     * cell with a fault were measured in the wrong states. Absent if nothing was wrong.
      */
     readonly trouble?: string
     readonly counted?: 'cgroup' | 'stat'

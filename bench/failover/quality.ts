@@ -13,9 +13,11 @@ export type GaugeQuality = Punctuality & {
    * demo. Client and prober send one probe a millisecond.
    */
   readonly outageDifferencesMs: readonly number[]
-  /** Time with two holders as the observer measured it, and the least and greatest time that is possible, in ms. */
+  /** Time in which two nodes held the VIP, as the observer measured it, in ms. */
   readonly overlapMs: number
+  /** Least time in which two nodes can have held the VIP, in ms. */
   readonly overlapFromMs: number
+  /** Greatest time in which two nodes can have held the VIP, in ms. */
   readonly overlapToMs: number
 }
 

@@ -62,7 +62,8 @@ export function endRun(
   random: number,
 ): Schedule {
   const ended = { ...schedule, running: false, again: false, looks: Math.max(0, schedule.looks - 1) }
-  // The requested run has happened. An endless source of events must not make runs due forever.
+  // The check ran once for the event that asked for a run. An endless source of events must not make the check run
+  // without a pause.
   if (schedule.again) return promptRun({ ...ended, dueAt: millis(Number.POSITIVE_INFINITY) }, fastInterval, now)
   const period = changing || ended.looks > 0 ? fastInterval : interval
   // The next planned time in the future. Planned times in the past are skipped.

@@ -55,7 +55,7 @@ export class Launchers {
       if (!known) return refuse('notPossible', `Cannot run ${path}: the configuration in force does not name it`)
       const user = wanted.user === undefined ? undefined : await userNamed(wanted.user)
       if (user === 'missing') return refuse('userNotPermitted', `There is no user "${wanted.user}" on this node`)
-      // A launcher for a worker thread that has ended would run for ever.
+      // If the worker thread has ended, no thread would stop the launcher (the process that runs programs).
       if (!isWanted()) return refuse('notPossible', `Cannot run ${path}: the thread that asked has ended`)
       const programs = { ...wanted, environment: { PATH, ...wanted.environment }, user }
       const launcher = this.#port.start(programs, channel, () => this.#running.delete(launcher))

@@ -38,7 +38,7 @@ type OfNode = 'expire' | 'wake' | 'restart' | 'stall' | 'crash' | 'die' | 'prior
 export type Action =
   | { readonly kind: OfMessage; readonly from: Who; readonly to: Who }
   | { readonly kind: OfNode; readonly who: Who }
-  /** Half of the time until the next deadline passes, so that another event can happen in between. */
+  /** The clock advances by half of the time to the next deadline, so that another event can happen before the deadline. */
   | { readonly kind: 'wait' }
 
 export function beginning(setting: Setting, faults: number): World {

@@ -33,7 +33,7 @@ const ELSEWHERE = '10.88.0.11/24'
 const VIP_ELSEWHERE = '10.88.0.100'
 const ALONE = { transport: { unicast: { peers: [] } } }
 
-/** Turns of the tests; each test waits on a LAN of its own. */
+/** Limits the number of tests that run at the same time. Each test has a separate LAN. */
 const turns = new Turns(3)
 
 function newLab({ onTestFinished }: TestContext, routers: number): Lab {

@@ -191,8 +191,8 @@ export class AddressDuty {
     before: readonly AddressStep[] = [],
   ): Act | undefined {
     const { group } = this.#router
-    // The execution of the plan is checked before and after the installation. Addresses that were added in between are
-    // removed on the way to Returning.
+    // This code looks before and after the addresses are installed whether the guardian executed the cleanup plan. If the
+    // guardian did, the state Returning removes the addresses that were added in between.
     if (target === undefined || group.noticeExecution(at)) return undefined
     return {
       kind: 'apply',

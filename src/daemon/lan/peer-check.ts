@@ -52,8 +52,8 @@ type RepeatedFrame = { readonly every: number; readonly frame: Uint8Array }
 export class PeerCheck {
   readonly #peers = new Map<Address, Peer>()
   /**
-   * Peers that the guardian's clock asks, with the VRID of the asking router. One router asks a peer for all routers
-   * with it.
+   * Peers to which the guardian's clock thread sends ARP or Neighbor Discovery requests, with the VRID of the router
+   * that sends them. If several routers have the same peer, one router asks for all of them.
    */
   readonly #repeated = new Map<Address, { readonly vrid: number } & Grid>()
   readonly #answeredAt: (peer: Address) => Millis | undefined

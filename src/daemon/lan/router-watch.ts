@@ -43,7 +43,7 @@ export class RouterWatch {
   #heard: Heard | undefined
   #isRepeated = false
   #made: Made | undefined
-  /** State of the router at the last reading of the watch. */
+  /** State of the router when the engine last read the counters of the addon's watch. */
   #state: Backup | undefined
 
   /** True while repetitions do not wake the engine. */

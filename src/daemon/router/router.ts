@@ -56,7 +56,7 @@ export type RouterContext = {
   readonly guardian: GuardianPort
   /** Number of the router's slot in the memory shared with the guardian's clock. */
   readonly slot: number
-  /** True if the router may be adopted from the engine before (docs/adr/0088). */
+  /** True if this engine may continue as the Active that the previous engine was (adoption, docs/adr/0088). */
   readonly awaitsAdoption: boolean
   readonly recorder: Recorder
   readonly takeovers: TakeoverTimes

@@ -73,7 +73,7 @@ export class GuardianClock implements ClockPort {
 
   withdraw(slot: number): ClockReading {
     const { channel, words } = this.#parts
-    // The slot that a dead guardian left busy stays busy.
+    // A guardian that died while it worked on a slot has left the slot busy, so waiting for that slot is of no use.
     words.slotWithdraw(slot, channel.descriptor === undefined ? 0 : BUSY_LIMIT_MS)
     return this.read(slot)
   }

@@ -45,8 +45,8 @@ export const withdrawMessage = (unit: number): Uint8Array => header(new Uint8Arr
 export const lookMessage = (unit: number): Uint8Array => header(new Uint8Array(HEADER), LOOK, unit, 0, 0)
 
 /**
- * Returns the message that the engine's signal handlers are in place. After it the guardian forwards every signal, and
- * reports the start.
+ * Returns the message that the engine's signal handlers are in place. After this message the guardian forwards every
+ * signal to the engine, and reports to systemd that the daemon has started.
  */
 export const readyMessage = (): Uint8Array => header(new Uint8Array(HEADER), READY, 0, 0, 0)
 

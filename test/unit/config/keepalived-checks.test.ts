@@ -13,7 +13,7 @@ TRACKED
 }
 `
 
-/** All messages about a file with these blocks, and an instance that tracks this. */
+/** Returns all messages about a keepalived file with the given blocks, and with a vrrp_instance that tracks `tracked`. */
 function told(blocks: string, tracked: string): string[] {
   const parsed = read(`${blocks}\n${INSTANCE.replace('TRACKED', tracked)}`)
   return ('problems' in parsed ? parsed.problems : parsed.warnings).map(formatProblem)

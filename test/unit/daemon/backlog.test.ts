@@ -1,6 +1,6 @@
 /**
- * Every case in which a queue may hide a packet (ground rule 2: a waiting packet counts), from the results of its
- * drains.
+ * Tests when the receive queue of a socket may still hold an unread packet, judged by the results of the reads of that
+ * queue. An unread packet counts for each decision (ground rule 2).
  */
 import { expect, test } from 'vitest'
 import { Backlog } from '../../../src/daemon/lan/backlog.ts'

@@ -29,7 +29,7 @@ export class FakeClock implements ClockPort {
   readonly #world: World
   /** True while the engine could not prove that it has read everything. */
   isUnproven = false
-  /** True while a withdrawn clock has not ended its round. */
+  /** True while the simulated clock thread still sends frames of an order that the engine has withdrawn. */
   isBusy = false
   proofs = 0
   released: number[] = []

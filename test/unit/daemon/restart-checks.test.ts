@@ -15,7 +15,7 @@ const TEXT = writeRecord({
   checks: [{ check: 'api', result: 'up', since: 1_000, heardAt: ENDED - 4_000 }],
 })
 
-/** Returns the results of the record, after a crash or an upgrade at ENDED. */
+/** Returns the results of health checks that the next engine adopts, after a crash or an upgrade at the time ENDED. */
 function adopted(isUpgrade: boolean) {
   const inherited = { text: TEXT, isUpgrade, crashedAt: millis(ENDED), restarts: 1, signal: 9 }
   const port = { inherited } as unknown as ConstructorParameters<typeof Adoption>[0]['port']

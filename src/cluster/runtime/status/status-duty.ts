@@ -39,8 +39,8 @@ const OBJECTS = `/apis/${GROUP}/${VERSION}/${PLURAL}`
 const ANSWERS: ReadonlySet<FailureKind> = new Set(['unauthorized', 'forbidden', 'refused', 'garbage'])
 
 /**
- * HTTP statuses after which the defaults apply, unless the API reported a wish before: the object does not exist, or is
- * not readable.
+ * HTTP statuses by which the API says that HostedNetServices does not exist or is not readable. The agent then uses the
+ * defaults, unless it has read the wishes of the administrator before.
  */
 const NO_WISH: ReadonlySet<number | undefined> = new Set([401, 403, 404])
 
