@@ -72,7 +72,7 @@ export const FLAGS: readonly Flag[] = [
     short: 'd',
     long: 'dump-conf',
     handling: 'notSupported',
-    says: 'the configuration is not written to the log: holdfast convert prints it, and SIGUSR1 writes the one in force',
+    says: 'the configuration is not written to the log: holdfast convert prints it, and SIGUSR1 writes the configuration in force to a file',
   },
   {
     short: 'p',

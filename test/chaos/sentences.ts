@@ -76,7 +76,9 @@ export const SENTENCES: Readonly<Record<FaultKind, readonly Sentence[]>> = {
     holder(1_500, 'cut', CUT, 'routers'),
     holder(1_500, 'cut', CUT, 'with client'),
   ],
-  'VIP deleted': [holder(0, 'foreignChange', 'r1: another program removed 10.77.0.100 from eth0: holdfast added the address again.')],
+  'VIP deleted': [
+    holder(0, 'foreignChange', 'r1: another program removed 10.77.0.100 from eth0: holdfast added the address again.'),
+  ],
   'address to bridge': [
     holder(
       1_500,

@@ -207,7 +207,7 @@ describeNetns('the death of engine and agent of a node', () => {
     }
     await cluster?.apiUp()
     for (const node of nodes) {
-      await node.agent?.line(/watch of the nodes restored/, WITHIN)
+      await node.agent?.line(/the watch of the nodes at the API works again/, WITHIN)
       expect(await node.routers(), `routers of ${node.name} after the API returned`).toEqual(UNICAST)
     }
   })

@@ -76,14 +76,14 @@ describeNetns('the log of a daemon', () => {
     ])
     const real = reload()
     expect(real).toEqual({ status: 0, lines: ['log.level info → debug', expect.stringContaining(': reloaded (')] })
-    await daemon.process.line(/"msg":"Reloaded .*: log\.level info → debug, 1 unchanged"/, WITHIN)
+    await daemon.process.line(/"msg":"Reloaded .*: log\.level info → debug, 1 router unchanged"/, WITHIN)
     const debug = await daemon.process.line(ignored, WITHIN)
     expect(JSON.parse(debug.text)).toMatchObject({ level: 20, router: 'vip', peer: '10.77.0.12' })
 
     // The reload by signal also changes the format.
     rewrite({ level: 'info', format: 'journald' })
     daemon.process.signal('SIGHUP')
-    const changed = 'log.level debug → info, log.format default → journald, 1 unchanged'
+    const changed = 'log.level debug → info, log.format default → journald, 1 router unchanged'
     await daemon.process.line(new RegExp(`^<6>INFO {2}Reloaded .*: ${changed} `), WITHIN)
     const seen = daemon.lines.length
     // A reload with a wrong value changes nothing.
@@ -119,7 +119,7 @@ describeNetns('the log of a daemon', () => {
     // The control socket opens when the worker thread has started.
     await expect.poll(() => configure({ format: 'text' }).status, { timeout: WITHIN }).toBe(0)
     await daemon.line(
-      /^\d{4}-\S+ INFO {2}Configured by .*: vip added, log\.format default → text, 0 unchanged /,
+      /^\d{4}-\S+ INFO {2}Configured by .*: router vip added, log\.format default → text, 0 routers unchanged /,
       WITHIN,
     )
     expect(configure({ level: 'error' }).lines.slice(0, 2)).toEqual([

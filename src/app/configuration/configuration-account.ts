@@ -88,14 +88,15 @@ export class ConfigurationAccount {
     const problems = warnings.slice(0, MOST_REPORTED)
     this.#last = { at: this.#loadedAt.toISOString(), ok: true, reason: null, problems }
     const done = changes.map(
-      ({ router, change }) => `${router} ${change}${changesText(values, 'virtualRouters', router)}`,
+      ({ router, change }) => `router ${router} ${change}${changesText(values, 'virtualRouters', router)}`,
     )
     if (answer.groupsChanged) done.push(`sync groups changed${groupsText(values)}`)
     const checks = checksChanged.map((name) => `${name}${changesText(values, 'healthchecks', name)}`)
     if (checks.length > 0) done.push(`health checks ${checks.join(' and ')} changed`)
     done.push(...ownTexts(values, restartOnly))
+    const same = `${unchanged} ${unchanged === 1 ? 'router' : 'routers'} unchanged`
     const what = handed === undefined ? `Reloaded ${file}` : `Configured by ${whoHandsOver(handed)}`
-    this.#recorder.log(LOG.reloaded, `${what}: ${[...done, `${unchanged} unchanged`].join(', ')}`, {
+    this.#recorder.log(LOG.reloaded, `${what}: ${[...done, same].join(', ')}`, {
       hash,
       pausedMs,
       changes,

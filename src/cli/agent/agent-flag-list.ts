@@ -47,9 +47,17 @@ export const AGENT_FLAGS: readonly AgentFlag[] = [
   },
   { short: 'p', long: 'platform', value: 'wanted', says: 'platform, as in the Infrastructure resource' },
   { long: 'control-plane-topology', value: 'wanted', says: 'topology, as in the Infrastructure resource' },
-  { long: 'name', value: 'wanted', says: 'name of the cluster, in place of the one in cluster-config or kubeconfig' },
-  { long: 'api-vrid', value: 'wanted', says: 'VRID of the API, in place of the one by name' },
-  { long: 'ingress-vrid', value: 'wanted', says: 'VRID of ingress, in place of the one by name' },
+  { long: 'name', value: 'wanted', says: 'name of the cluster, in place of the name in cluster-config or kubeconfig' },
+  {
+    long: 'api-vrid',
+    value: 'wanted',
+    says: 'VRID of the API, in place of the VRID that the name of the cluster gives',
+  },
+  {
+    long: 'ingress-vrid',
+    value: 'wanted',
+    says: 'VRID of ingress, in place of the VRID that the name of the cluster gives',
+  },
   {
     long: 'engine-socket',
     value: 'wanted',

@@ -103,7 +103,7 @@ function watchNodesOf(access: ClusterAccess, agent: Agent, { account, log }: Rep
       account.phase = phase
       if (phase !== 'watching' || lastKind === '') return
       lastKind = ''
-      log(AGENT_LOG.nodesRead, 'watch of the nodes restored')
+      log(AGENT_LOG.nodesRead, 'the watch of the nodes at the API works again')
     },
   }
   void watchNodes(client, listener, signal)

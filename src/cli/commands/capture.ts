@@ -11,7 +11,7 @@ export const registerCapture: Register = (program, end) => {
       'show VRRP, ARP and Neighbor Discovery packets of this LAN, live, and why a packet is discarded; ' +
         'needs CAP_NET_RAW',
     )
-    .option('-i, --interface <name>', 'interface to listen on (default: the only one with an address)')
+    .option('-i, --interface <name>', 'interface to listen on (default: the only interface with an address)')
     .option('--json', 'print one JSON object per line')
     .option('-w, --write <file>', 'also write the packets to a pcap file')
     .option('-n, --count <lines>', 'end after this number of lines', wholeNumber)

@@ -14,7 +14,7 @@ export const registerDoctor: Register = (program, end) => {
   program
     .command('doctor')
     .description('check this machine and its networks for problems, and measure how short an interval is safe')
-    .argument('[file]', "configuration, YAML or keepalived's; without one only the machine is checked")
+    .argument('[file]', "configuration, YAML or keepalived's; without a file, doctor checks only the machine")
     .option('-i, --interface <name>', 'also check this interface; may be repeated', repeated)
     .option('-f, --keepalived', "read the file as keepalived's")
     .option('-d, --duration <time>', 'time to measure (default: 5s, or 3 advertisement intervals of the file)')

@@ -16,7 +16,7 @@ export const registerExplain: Register = (program, end) => {
   program
     .command('explain')
     .description('explain why an address moved, from the event journals of this node and of its peers')
-    .argument('[router]', 'name of a virtual router or sync group; without one, all of them')
+    .argument('[router]', 'name of a virtual router or sync group; without a name, all virtual routers')
     .addOption(socketOption())
     .option(
       '--file <path>',

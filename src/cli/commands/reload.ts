@@ -6,7 +6,9 @@ type Options = { socket: string; dryRun?: boolean; json?: boolean }
 export const registerReload: Register = (program, end) => {
   program
     .command('reload')
-    .description('make the daemon read its configuration again; if it is invalid, exit 78 and keep the one in force')
+    .description(
+      'make the daemon read its configuration again; if the new configuration is invalid, exit 78 and keep the old one in force',
+    )
     .addOption(socketOption())
     .option('--dry-run', 'only show what would change')
     .option('--json', 'print JSON')

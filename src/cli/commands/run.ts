@@ -44,7 +44,7 @@ export const registerRun: Register = (program, end) => {
     )
     .option(
       '--run-directory <dir>',
-      'with --managed: folder of sockets and journal, in place of the one in the configuration',
+      'with --managed: folder of sockets and journal, in place of runDirectory in the configuration',
     )
     .option('-f, --keepalived <file>', 'use this keepalived configuration, unchanged')
     .option('--keepalived-socket <path>', 'with -f: unix socket that accepts the lines reload and stop')

@@ -7,7 +7,7 @@ export const registerStatus: Register = (program, end) => {
   program
     .command('status')
     .description('show which node holds each address, and why')
-    .argument('[router]', 'name of a virtual router or sync group; without one, all of them')
+    .argument('[router]', 'name of a virtual router or sync group; without a name, all virtual routers')
     .addOption(socketOption())
     .option('--no-ask-peers', 'do not contact the nodes of api.peers in the configuration')
     .option('--json', 'print JSON')

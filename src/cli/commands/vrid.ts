@@ -9,8 +9,8 @@ export const registerVrid: Register = (program, end) => {
       'print the VRIDs of an OpenShift cluster by its name; exit 1 if another cluster on the LAN has one of them',
     )
     .argument('<name>', 'name of the cluster')
-    .option('--api <vrid>', 'VRID of the API, in place of the one by name')
-    .option('--ingress <vrid>', 'VRID of ingress, in place of the one by name')
+    .option('--api <vrid>', 'VRID of the API, in place of the VRID that the name of the cluster gives')
+    .option('--ingress <vrid>', 'VRID of ingress, in place of the VRID that the name of the cluster gives')
     .option('--beside <name>', 'name of another cluster on the same LAN; may be repeated', repeated)
     .option('--json', 'print JSON')
     .action(async (name: string, options: Omit<VridOptions, 'beside'> & { beside?: string[] }) => {

@@ -233,7 +233,7 @@ class DnsMonitor {
     if (text === this.#agentNodes) return
     this.#agentNodes = text
     if (typeof stored === 'object') this.#nodesAre(stored)
-    else this.#reports.log(DNS_LOG.agentNodesNotUsed, `${stored ?? text}; the last nodes stay`)
+    else this.#reports.log(DNS_LOG.agentNodesNotUsed, `${stored ?? text}; the last known nodes stay in the Corefile`)
   }
 
   #nodesAre(nodes: readonly StoredNode[]): void {

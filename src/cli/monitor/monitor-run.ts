@@ -79,7 +79,7 @@ function listener(monitor: Monitor, log: AgentLog['log']): NodeWatchPorts {
     onPhase(phase) {
       if (phase !== 'watching' || lastKind === '') return
       lastKind = ''
-      log(AGENT_LOG.nodesRead, 'watch of the nodes restored')
+      log(AGENT_LOG.nodesRead, 'the watch of the nodes at the API works again')
     },
   }
 }

@@ -112,7 +112,7 @@ function named(state: AgentState, event: NodeEvent): Heard {
   return { state: isCurrent ? { ...sees(state, 'api'), nodes } : state, orders: malformed.map(complaint) }
 }
 
-const REFUSAL = 'the engine refused the configuration; the last one stays in force'
+const REFUSAL = 'the engine refused the configuration; the previous configuration stays in force'
 
 type Source = keyof AgentState['blind']
 
@@ -128,4 +128,4 @@ const blinded = (state: AgentState, source: Source, message: string): Heard => (
 })
 
 const complaint = ({ node, field, found }: { node: string; field: string; found: string }): AgentOrder =>
-  logOrder(AGENT_LOG.nodeMalformed, 'malformed node object', { node, field, found })
+  logOrder(AGENT_LOG.nodeMalformed, `Node object ${node}: field ${field} is malformed`, { node, field, found })

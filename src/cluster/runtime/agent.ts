@@ -201,7 +201,7 @@ export class Agent {
         return this.take({ kind: 'engineAccepted' })
       }
       account.handed('refused')
-      log(AGENT_LOG.engineRefused, 'the engine refused the configuration and keeps the last one', {
+      log(AGENT_LOG.engineRefused, 'the engine refused the configuration and keeps the previous configuration', {
         ...fields,
         problems: answer.problems,
       })

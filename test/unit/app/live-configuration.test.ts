@@ -98,7 +98,10 @@ test('a good file is applied, and status and log say so', async () => {
     reloads: { ok: 1, failed: 0 },
     lastReload: { ok: true, reason: null, problems: [] },
   })
-  expect(said('info')).toEqual([`SIGHUP: reading ${FILE} again`, `Reloaded ${FILE}: a changed, 1 unchanged`])
+  expect(said('info')).toEqual([
+    `SIGHUP: reading ${FILE} again`,
+    `Reloaded ${FILE}: router a changed, 1 router unchanged`,
+  ])
   expect(said('warn')).toEqual(['runDirectory has changed: it takes effect at the next start'])
 })
 
@@ -109,7 +112,7 @@ test('the log tells the values that differ', async () => {
   const values = [{ section: 'virtualRouters', name: 'a', key: 'priority', from: '150', to: '110' }] as const
   await answer(next.ok ? { ...next, diff: { ...next.diff, values } } : next)
   expect(await reload).toMatchObject({ values })
-  expect(said('info').at(-1)).toBe(`Reloaded ${FILE}: a changed (priority 150 → 110), 1 unchanged`)
+  expect(said('info').at(-1)).toBe(`Reloaded ${FILE}: router a changed (priority 150 → 110), 1 router unchanged`)
 })
 
 test('a dry run tells what a reload would do, and changes, counts and logs nothing', async () => {
@@ -238,7 +241,7 @@ test('handed over: read in its turn, applied, then kept; status, log and journal
     lastReload: { ok: false, reason: 'an unnamed client: 2 problems' },
     managed: { handedOver: { by: 'agent' }, handOvers: { ok: 0, unchanged: 1, invalid: 1, failed: 0 } },
   })
-  expect(said('info')).toEqual(['Configured by agent (revision 7): 1 unchanged'])
+  expect(said('info')).toEqual(['Configured by agent (revision 7): 1 router unchanged'])
   expect(said('error')[0]).toBe(
     'Cannot apply the configuration that an unnamed client handed over: 2 problems; the configuration in force is kept',
   )

@@ -318,8 +318,8 @@ describe('bad input', () => {
     )
     expect(agent.handed).toHaveLength(1)
     expect(agent.told).toEqual([
-      'malformed node object',
-      'malformed node object',
+      'Node object cp-3: field status is malformed',
+      'Node object cp-3: field metadata.labels is malformed',
       'node cp-0: no usable IPv4 address',
       'node cp-1: InternalIP "192.168.111.5" is a VIP',
       'node cp-1: no usable IPv4 address',

@@ -122,7 +122,7 @@ describe('the interface', () => {
       expect.stringMatching(/^error interface \(api\): \/run\/ip: it does not exist/),
     ])
     expect(complaints(measuredWith({ router: { cannotFollow } }), 'interface')).toEqual([
-      expect.stringMatching(/^warning interface \(api\): \/run\/ip: it does not exist.*checked on "eth0"/),
+      expect.stringMatching(/^warning interface \(api\): \/run\/ip: it does not exist.*checked the router on "eth0"/),
     ])
   })
 
@@ -349,7 +349,7 @@ describe('addresses', () => {
     expect(complaints(alone, 'virtual-address')).toEqual([])
     expect(allTold(alone)).toContain('192.0.2.100 is on this node, and no other host answers')
     expect(addresses({ own: here })).toEqual([
-      expect.stringMatching(/^error .*is on this node, but .* also answers for it -> Two holders/),
+      expect.stringMatching(/^error .*is on this node, but .* also answers for it -> Two nodes hold/),
     ])
   })
 

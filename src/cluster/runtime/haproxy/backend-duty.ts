@@ -63,7 +63,7 @@ export class BackendDuty {
     this.#nodes = nodes
     const { log } = this.#ports
     for (const { node, field, found } of malformed)
-      log(AGENT_LOG.nodeMalformed, 'malformed node object', { node, field, found })
+      log(AGENT_LOG.nodeMalformed, `Node object ${node}: field ${field} is malformed`, { node, field, found })
     if (refused !== undefined) log(AGENT_LOG.backendsUnknown, `cannot use the nodes of the cluster: ${refused}`)
   }
 
