@@ -20,7 +20,7 @@
 #define META_VLAN 84
 #define FLAG_TRUNCATED 1u
 #define FLAG_CONTROL_TRUNCATED 2u
-#define FLAG_REPEATED 4u /* the packet says the same as the last one, and was noted (repetition.h) */
+#define FLAG_REPEATED 4u /* the packet has the same octets as the last packet of its sender, and the watch has counted it (repetition.h) */
 
 /* Writes the record of a message that recvmmsg() has received. */
 void describe_message(struct mmsghdr *message, unsigned char *record);

@@ -34,7 +34,7 @@ static void on_words_collected(napi_env env, void *pointer, void *hint) {
 /* Returns the mapped memory, or NULL after it has thrown. */
 static struct guardian_words *map_words(napi_env env, int fd) {
   struct stat file;
-  /* The C library's fstat() is a symbol of glibc 2.33; Debian 10 and RHEL 8 have 2.28. */
+  /* A program that calls the C library's fstat() needs glibc 2.33; Debian 10 and RHEL 8 have glibc 2.28. */
   if (syscall(SYS_fstat, fd, &file) != 0) {
     throw_errno(env, "fstat", errno);
     return NULL;

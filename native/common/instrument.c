@@ -89,7 +89,7 @@ int open_end_signals(void) {
   return fd;
 }
 
-/* Uses the plain system call, because musl's function refuses. */
+/* Sets SCHED_FIFO by the system call, because sched_setscheduler() of musl always fails with ENOSYS. */
 bool set_fifo(int priority) {
   const struct sched_param parameter = {.sched_priority = priority};
   return syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &parameter) == 0;

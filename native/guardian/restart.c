@@ -90,7 +90,7 @@ const char *store_snapshot(const unsigned char *bytes, size_t size) {
   return NULL;
 }
 
-/* Returns true if each slot of the snapshot still has the frames that the snapshot names. */
+/* Returns true if the clock thread still sends, for each router of the engine's record, the frames that the record names. */
 static bool are_claims_armed(void) {
   for (uint32_t i = 0; i < u32_at(snapshot + 4); i++) {
     const unsigned char *const claim = snapshot + HEADER_SIZE + i * CLAIM_SIZE;
