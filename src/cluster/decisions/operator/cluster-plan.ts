@@ -52,7 +52,8 @@ export function readClusterPlan(object: unknown): ClusterPlan | undefined {
   const place = placeSchema.parse(platformStatus?.[key] ?? {})
   const problems: string[] = []
   const vips = (field: string, many: readonly string[] | undefined, one: string | undefined): readonly Address[] =>
-    (many ?? (one === undefined ? [] : [one])).flatMap((each, i) => {
+    // An empty list does not hide the older field.
+    (many?.length ? many : one === undefined ? [] : [one]).flatMap((each, i) => {
       const address = parseAddress(each)
       if (address === undefined)
         problems.push(`status.platformStatus.${key}.${field}[${i}]: ${JSON.stringify(each)}, expected an IP address`)

@@ -5,6 +5,7 @@
  */
 import type { ClusterNode } from '../cluster-node.ts'
 import { CONFIG_ROLES, isControlPlane } from '../engine/upstream-names.ts'
+import { vipPairs } from '../engine/vip-pairs.ts'
 import type { ClusterPlan } from './cluster-plan.ts'
 import type { Migration } from './migration.ts'
 import { type OperandPod, REVISION, type Task } from './operand-pod.ts'
@@ -49,9 +50,13 @@ export function operandConfigs(
   haproxy: Migration['haproxy'],
   digest: (text: string) => string,
 ): OperandConfigs | { readonly problem: string } {
-  const { apiInt, infraNamespace } = plan
+  const { apiInt, apiVips, infraNamespace, ingressVips } = plan
   if (infraNamespace === undefined) return { problem: `the platform ${plan.platform} has no namespace for static pods` }
   if (apiInt === undefined) return { problem: 'Infrastructure has no usable status.apiServerInternalURI' }
+  // With other VIPs the programs in the pods end, and then no node has an answer for any name.
+  const problems = [...plan.problems, ...vipPairs({ api: apiVips, ingress: ingressVips }).problems]
+  if (problems.length > 0) return { problem: problems.join('; ') }
+  if (apiVips.length === 0) return { problem: 'Infrastructure has no API VIP' }
   const edit = (manifest: string, template: string) => {
     const text = edited(manifest, { apiInt, images, infraNamespace, plan })
     const revision = digest(text + template)

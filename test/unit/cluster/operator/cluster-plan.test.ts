@@ -28,6 +28,10 @@ test('VIPs come from the lists, otherwise from the older fields', () => {
   expect(plan('BareMetal', { apiServerInternalIP: '10.0.0.5', ingressIP: '10.0.0.4' })).toMatchObject({
     ...{ apiVips: ['10.0.0.5'], ingressVips: ['10.0.0.4'] },
   })
+  const empty = { apiServerInternalIPs: [], ingressIPs: [] }
+  expect(plan('BareMetal', { ...empty, apiServerInternalIP: '10.0.0.5', ingressIP: '10.0.0.4' })).toMatchObject({
+    ...{ apiVips: ['10.0.0.5'], ingressVips: ['10.0.0.4'], problems: [] },
+  })
 })
 
 test('an address that is none, and no VIP of the API, are problems with a path', () => {

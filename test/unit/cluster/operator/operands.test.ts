@@ -5,10 +5,11 @@ import { parse } from 'yaml'
 import { monitorOrder as corednsMonitorOrder } from '../../../../src/cli/dns/monitor-flags.ts'
 import { monitorOrder } from '../../../../src/cli/monitor/monitor-flags.ts'
 import { operandTexts } from '../../../../src/cli/operator/operand-texts.ts'
-import { readClusterPlan } from '../../../../src/cluster/decisions/operator/cluster-plan.ts'
+import { type ClusterPlan, readClusterPlan } from '../../../../src/cluster/decisions/operator/cluster-plan.ts'
 import { poolTexts, poolTroubles, readConfigPool } from '../../../../src/cluster/decisions/operator/config-pool.ts'
 import { readOperandPod, waitingFor } from '../../../../src/cluster/decisions/operator/operand-pod.ts'
 import { operandConfigs, rolloutTexts } from '../../../../src/cluster/decisions/operator/operands.ts'
+import { address } from '../../../../src/wire/address.ts'
 
 const texts = operandTexts()
 const images = { holdfast: 'reg/a:1', 'holdfast-openshift': 'reg/b@sha256:2', coredns: 'reg/c:3' }
@@ -114,6 +115,17 @@ test('without a name of the API no MachineConfig is made', () => {
   const plan = { ...planOf('BareMetal'), apiInt: undefined }
   expect(operandConfigs({ images, texts }, plan, 'Running', String)).toEqual({
     problem: 'Infrastructure has no usable status.apiServerInternalURI',
+  })
+})
+
+test.each<[string, Partial<ClusterPlan>, string]>([
+  ['no API VIP', { apiVips: [] }, 'Infrastructure has no API VIP'],
+  ['an address that cannot be used', { problems: ['ingressIPs[0]: "x"'] }, 'ingressIPs[0]: "x"'],
+  ['two VIPs of one family', { apiVips: [address('10.1.0.5'), address('10.1.0.6')] }, 'another IPv4 VIP'],
+  ['a pair of two families', { ingressVips: [address('fd01::4')] }, 'their families differ'],
+])('with %s no MachineConfig is made, because the programs in the pods would end', (_, change, problem) => {
+  expect(operandConfigs({ images, texts }, { ...planOf('BareMetal'), ...change }, 'Running', String)).toEqual({
+    problem: expect.stringContaining(problem),
   })
 })
 
