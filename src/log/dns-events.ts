@@ -46,7 +46,7 @@ export const DNS_LOG = logEvents<string>()({
     level: 'warn',
     fields: [],
     means:
-      'With --nodes-from: the agent of this node has stored no nodes, or its file cannot be used; the last nodes stay',
+      'With --nodes-from: the agent of this node has stored no nodes, or its file cannot be used; the last nodes stay. Without a file for 30 s the process watches the nodes itself',
     act: 'look at the agent of this node, and at the folder',
   },
   dnsPortTaken: {

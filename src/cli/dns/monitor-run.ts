@@ -18,6 +18,7 @@ import { allVips, vipPairs } from '../../cluster/decisions/engine/vip-pairs.ts'
 import { vrrpInterface } from '../../cluster/decisions/engine/vrrp-interface.ts'
 import { readNode } from '../../cluster/decisions/node-object.ts'
 import type { StoredNode } from '../../cluster/decisions/stored-nodes.ts'
+import { AgentFile } from '../../cluster/runtime/agent-file.ts'
 import { clusterAccess, serverIn } from '../../cluster/runtime/api/cluster-access.ts'
 import { ClusterClient } from '../../cluster/runtime/api/cluster-client.ts'
 import { watchObjects } from '../../cluster/runtime/api/object-watch.ts'
@@ -138,11 +139,12 @@ class DnsMonitor {
   /** True if a source of the Corefile has changed since the last turn. */
   #isChanged = true
   #silent = 0
+  readonly #agentFile: AgentFile<readonly StoredNode[]> | undefined
   /** The agent's file as it was read last. */
   #agentNodes = ''
 
   constructor(settings: DnsSettings, cluster: DnsCluster, duty: CorefileDuty, reports: Reports) {
-    const { apiPort, checkInterval, corefile, dnsmasqHosts, kubeconfig, report } = settings
+    const { apiPort, checkInterval, corefile, dnsmasqHosts, kubeconfig, nodesFrom, report } = settings
     this.#settings = settings
     this.#cluster = cluster
     this.#duty = duty
@@ -159,6 +161,18 @@ class DnsMonitor {
         reports.log(AGENT_LOG.apiRequestFailed, `Cannot follow HostedNetServices: ${message}`, { kind })
       },
     })
+    if (nodesFrom !== undefined)
+      this.#agentFile = new AgentFile({
+        read: () => rememberedNodes(nodesFrom),
+        watch: (signal) => {
+          reports.log(
+            DNS_LOG.agentNodesNotUsed,
+            'the agent has stored no nodes for 30 s; this process watches the nodes',
+          )
+          void this.#watchNodes(signal)
+        },
+        now: () => performance.now(),
+      })
     if (report !== undefined) this.#report = new DnsReportFile(report, checkInterval)
     if (dnsmasqHosts !== undefined)
       this.#dnsmasq = new DnsmasqDuty({ client: busDnsmasq, hosts: dnsmasqHosts, domain, ...reports })
@@ -169,7 +183,7 @@ class DnsMonitor {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    if (this.#settings.nodesFrom === undefined) void this.#watchNodes(signal)
+    if (this.#agentFile === undefined) void this.#watchNodes(signal)
     void this.#wishes.watch(signal)
     let before = ''
     let turnedAt = 0
@@ -186,6 +200,7 @@ class DnsMonitor {
       await this.#lookAtCoredns()
       await sleep(LOOK_EVERY, undefined, { signal }).catch(() => {})
     }
+    this.#agentFile?.end()
     this.#wishes.end()
     this.#report?.remove()
     await this.#dnsmasq?.takeBack()
@@ -226,9 +241,8 @@ class DnsMonitor {
 
   /** Takes the nodes from the agent's file. Without a usable file the last ones stay. */
   #readNodes(): void {
-    const { nodesFrom } = this.#settings
-    if (nodesFrom === undefined) return
-    const stored = rememberedNodes(nodesFrom)
+    if (this.#agentFile === undefined) return
+    const stored = this.#agentFile.look()
     const text = JSON.stringify(stored) ?? 'the agent has stored no nodes yet'
     if (text === this.#agentNodes) return
     this.#agentNodes = text

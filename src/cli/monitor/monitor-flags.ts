@@ -56,7 +56,7 @@ const FLAGS: readonly AgentFlag[] = [
   {
     long: 'nodes-from',
     value: 'wanted',
-    says: 'state folder of the agent of this node, whose list of nodes is used (default: the monitor watches the nodes at the API)',
+    says: 'state folder of the agent of this node, whose list of nodes is used (default, and without a list for 30 s: the monitor watches the nodes at the API)',
   },
   { long: 'listen', value: 'wanted', says: 'ADDRESS:PORT for /metrics and /healthz (default: none)' },
   {

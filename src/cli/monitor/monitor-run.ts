@@ -4,6 +4,7 @@
  */
 import { EXIT } from '../../app/exit-code.ts'
 import type { MonitorSettings } from '../../cluster/decisions/haproxy/monitor-settings.ts'
+import { AgentFile } from '../../cluster/runtime/agent-file.ts'
 import { clusterAccess } from '../../cluster/runtime/api/cluster-access.ts'
 import { ClusterClient } from '../../cluster/runtime/api/cluster-client.ts'
 import { type NodeWatchPorts, watchNodes } from '../../cluster/runtime/api/node-watch.ts'
@@ -48,18 +49,31 @@ async function serve(settings: MonitorSettings, log: AgentLog['log'], signal: Ab
   }
   const remembered = nodesFrom === undefined ? rememberedPeers(stateDirectory) : undefined
   if (typeof remembered === 'string') log(AGENT_LOG.storedFileNotUsed, remembered)
+  const watch = (until: AbortSignal) => {
+    const client = new ClusterClient(clusterAccess({ kubeconfig, local: `https://localhost:${apiPort}` }))
+    void watchNodes(client, listener(monitor, log), until)
+  }
+  const agentFile =
+    nodesFrom === undefined
+      ? undefined
+      : new AgentFile({
+          read: () => rememberedPeers(nodesFrom),
+          watch(until) {
+            log(AGENT_LOG.backendsUnknown, 'the agent has stored no nodes for 30 s; this process watches the nodes')
+            watch(until)
+          },
+          now: () => performance.now(),
+        })
   const monitor = new Monitor(settings, {
     ...{ machine: machineNow, render, log, account },
     remembered: typeof remembered === 'string' ? undefined : remembered,
     persist: (peers) => rememberPeers(stateDirectory, peers),
     now: () => performance.now(),
-    ...(nodesFrom === undefined ? {} : { ofAgent: () => rememberedPeers(nodesFrom) }),
+    ...(agentFile === undefined ? {} : { ofAgent: () => agentFile.look() }),
   })
-  if (nodesFrom === undefined) {
-    const client = new ClusterClient(clusterAccess({ kubeconfig, local: `https://localhost:${apiPort}` }))
-    void watchNodes(client, listener(monitor, log), signal)
-  }
+  if (agentFile === undefined) watch(signal)
   await monitor.run(signal)
+  agentFile?.end()
   metrics?.close()
   return EXIT.ok
 }

@@ -48,7 +48,7 @@ test('the pod has the names, times and limits of OpenShift’s pod', () => {
       '/config',
       '/host',
       '/var/lib/kubelet',
-      '/var/lib/holdfast',
+      '/var/lib/holdfast/agent',
       '/run/nodeip-configuration',
     ],
   ])

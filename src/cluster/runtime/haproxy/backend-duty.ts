@@ -24,7 +24,7 @@ export type BackendDutyPorts = {
   readonly remembered: readonly PeerNode[] | undefined
   /**
    * Returns the nodes that the agent has stored; `undefined` before it has stored any, or the reason why its file cannot
-   * be used. Absent: the nodes come by take().
+   * be used. Absent: the nodes come by take(). While it has stored none, nodes of take() are used, too.
    */
   readonly ofAgent?: () => readonly PeerNode[] | string | undefined
   /** Stores the nodes in a file. Throws the error of the file system. */
@@ -80,8 +80,12 @@ export class BackendDuty {
 
   #backends(): readonly Backend[] | undefined {
     const { log, ofAgent } = this.#ports
-    const missing = ofAgent && this.#takeFrom(ofAgent())
-    const problems = ofAgent === undefined ? [...this.#ofCluster()] : []
+    const stored = ofAgent?.()
+    // The agent's file is newer than a watch that ended when the file appeared.
+    if (stored !== undefined) this.#nodes = undefined
+    const isOfAgent = ofAgent !== undefined && this.#nodes === undefined
+    const missing = isOfAgent ? this.#takeFrom(stored) : undefined
+    const problems = isOfAgent ? [] : [...this.#ofCluster()]
     const { apiPort } = this.#settings
     const { backends, problems: left } = backendsOf(this.#peers, this.#family, apiPort)
     problems.push(...left)
