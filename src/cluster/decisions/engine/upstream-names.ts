@@ -1,13 +1,16 @@
 /** Names and values of OpenShift's own programs, as in machine-config-operator 7ff337a4f (2026-08-20). */
 
-/** Labels of a node that may have the API's address, including arbiters. OpenShift sets both, kubeadm the second one. */
+/** Labels of a node that may have the API's address. OpenShift sets both, kubeadm the second one, and arbiters have neither. */
 export const CONTROL_PLANE_LABELS = ['node-role.kubernetes.io/master', 'node-role.kubernetes.io/control-plane'] as const
 
 /** Tells whether a node with these labels may have the API's address. */
 export const isControlPlane = (labels: Readonly<Record<string, string>>): boolean =>
   CONTROL_PLANE_LABELS.some((label) => label in labels)
 
-/** Roles of the nodes in MachineConfigs. Pools of further roles take over the MachineConfigs of the workers. */
+/** Label of an arbiter, a node for etcd's quorum alone. Its pool takes over the MachineConfigs of no other role. */
+export const ARBITER_LABEL = 'node-role.kubernetes.io/arbiter'
+
+/** Roles of the nodes in MachineConfigs. Pools that a user adds take over the MachineConfigs of the workers. */
 export const CONFIG_ROLES = { controlPlane: 'master', worker: 'worker' } as const
 
 /** Label of every IPv4 VIP, which `ip address` shows. */

@@ -4,7 +4,7 @@
  * file decides the names, paths and roles, and when a pod counts as rolled out (docs/adr/0104). Pure.
  */
 import type { ClusterNode } from '../cluster-node.ts'
-import { CONFIG_ROLES, isControlPlane } from '../engine/upstream-names.ts'
+import { ARBITER_LABEL, CONFIG_ROLES, isControlPlane } from '../engine/upstream-names.ts'
 import { vipPairs } from '../engine/vip-pairs.ts'
 import type { ClusterPlan } from './cluster-plan.ts'
 import type { Migration } from './migration.ts'
@@ -132,12 +132,17 @@ export function rolloutTexts(
 ): readonly string[] {
   return operands.flatMap(({ manifest, revision, task }) => {
     const behind = nodes
+      .filter(({ labels }) => getsOperands(labels))
       .filter(({ labels }) => task !== 'api-lb' || isControlPlane(labels))
       .filter(({ name }) => !pods.some((pod) => pod.node === name && isRolledOut(pod, task, revision)))
       .map(({ name }) => name)
     return behind.length === 0 ? [] : [`${manifest} is rolled out; waiting for ${behind.sort().join(', ')}`]
   })
 }
+
+/** Tells whether a node's pool gets one of the two MachineConfigs. The pool of arbiters gets none, and Windows nodes have no pool. */
+const getsOperands = (labels: ClusterNode['labels']): boolean =>
+  (labels['kubernetes.io/os'] ?? 'linux') === 'linux' && !(ARBITER_LABEL in labels)
 
 const isRolledOut = (pod: OperandPod, task: Task, revision: string): boolean =>
   pod.isOurs && pod.task === task && pod.revision === revision && pod.isReady

@@ -163,6 +163,17 @@ test('a node has followed as soon as its pod of the present revision is ready', 
   expect(rolloutTexts(operands, nodes, [...pods, pod('kni-infra-api-lb', 'm1', ready('2'))])).toEqual([])
 })
 
+test('nodes whose pool gets no MachineConfig are not waited for: arbiters, and nodes with another operating system', () => {
+  const nodes = [
+    node('a1', { 'node-role.kubernetes.io/arbiter': '', 'kubernetes.io/os': 'linux' }),
+    node('win1', { 'node-role.kubernetes.io/worker': '', 'kubernetes.io/os': 'windows' }),
+    node('w1', { 'node-role.kubernetes.io/worker': '', 'kubernetes.io/os': 'linux' }),
+  ]
+  expect(rolloutTexts([{ task: 'coredns', manifest: 'coredns.yaml', revision: '2' }], nodes, [])).toEqual([
+    'coredns.yaml is rolled out; waiting for w1',
+  ])
+})
+
 test('O11: a pod that waits for the ports of another instance is named', () => {
   const status = { initContainerStatuses: [{ name: 'wait-for-ports', state: { running: { startedAt: 'x' } } }] }
   expect(waitingFor([pod('kni-infra-api-lb', 'm1', { status })])).toEqual([
