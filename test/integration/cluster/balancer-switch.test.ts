@@ -6,7 +6,7 @@ import type { RequestOptions } from 'node:https'
 import { expect, test } from 'vitest'
 import { askByCluster } from '../../../src/cli/operator/operator-run.ts'
 import type { ClusterPlan } from '../../../src/cluster/decisions/operator/cluster-plan.ts'
-import { BalancerSwitchDuty } from '../../../src/cluster/runtime/operator/balancer-switch.ts'
+import { BalancerSwitchDuty, type SwitchOptions } from '../../../src/cluster/runtime/operator/balancer-switch.ts'
 import { OperatorAccount } from '../../../src/cluster/runtime/operator/operator-account.ts'
 import { WriteCounters } from '../../../src/cluster/runtime/operator/write-counters.ts'
 import type { ApiRequest, Written } from '../../../src/cluster/runtime/status/status-api.ts'
@@ -18,7 +18,7 @@ const PLAN: ClusterPlan = { ...VIPS, platform: 'BareMetal', elsewhere: undefined
 const EXTERNAL = { phase: 'External', since: '2026-11-22T12:00:00Z', address: LB, apiInt: LB, haproxy: 'Stopped' }
 
 /** An operator of a cluster whose administrator wants the external load balancer. */
-function operator(answer: (request: ApiRequest) => Promise<Written>) {
+function operator(answer: (request: ApiRequest) => Promise<Written>, change: Partial<SwitchOptions> = {}) {
   const written: unknown[] = []
   let changes = 0
   const duty = new BalancerSwitchDuty({
@@ -30,10 +30,12 @@ function operator(answer: (request: ApiRequest) => Promise<Written>) {
     },
     writes: new WriteCounters(new OperatorAccount(), () => {}),
     questions: { names: async () => 'no answer', isReady: async () => false, isClosed: async () => false },
+    askExternal: async () => undefined,
     ...{ graceMs: 60_000, onPhase: () => {} },
     onChange: () => {
       changes++
     },
+    ...change,
   })
   const sees = async (object: unknown) => {
     duty.turn(object, { kind: 'answers', place: LB, failures: 0 }, PLAN, [])
@@ -74,6 +76,38 @@ test('a phase that is shown during a write is not taken for the written one', as
   await settled()
   await sees(other)
   expect(written).toEqual([EXTERNAL, EXTERNAL])
+})
+
+test('api-int leaves a load balancer that is silent three times in a row, before HAProxy runs on any node', async () => {
+  const asked: unknown[] = []
+  let failed: string | undefined = 'ECONNREFUSED'
+  const { duty, written } = operator(accepts, {
+    askExternal: async (place, name) => {
+      asked.push([place, name])
+      return failed
+    },
+  })
+  const labels = { 'node-role.kubernetes.io/master': '' }
+  const addresses = [{ type: 'InternalIP', address: '10.9.0.11' }]
+  const nodes = [{ name: 'n1', labels, addresses, annotations: {}, kubeletVersion: '' }]
+  let shown: unknown = object({ ...EXTERNAL, phase: 'StartingHAProxy', haproxy: 'Running' })
+  const turn = async () => {
+    duty.turn(shown, { kind: 'own' }, PLAN, nodes)
+    await settled()
+    if (written.length > 0) shown = object(written.at(-1))
+  }
+  await turn()
+  await turn()
+  failed = undefined
+  await turn()
+  failed = 'ECONNREFUSED'
+  for (const _ of [1, 2, 3]) await turn()
+  expect(written, 'an answer between failures').toEqual([])
+  expect(asked).toEqual(Array(6).fill([LB, PLAN.apiInt]))
+  await turn()
+  expect(written).toEqual([{ phase: 'StartingHAProxy', since: expect.any(String), address: LB, haproxy: 'Running' }])
+  await turn()
+  expect(duty.text).toContain('api-int leads to the VIP, because kube-api did not answer at 10.9.0.200')
 })
 
 test('a refused write of the phase is AccessDenied, and is reported once', async () => {

@@ -21,7 +21,7 @@ export const PHASES = [
   /** HAProxy is being stopped on the control plane nodes. */
   'StoppingHAProxy',
   'External',
-  /** HAProxy is being started. The names still lead to the external address. */
+  /** HAProxy is being started. The names still lead to the external address, if kube-api answers there. */
   'StartingHAProxy',
   /** `api-int` is being led to the VIP. */
   'ReturningNames',
@@ -49,6 +49,8 @@ export type MigrationInput = {
   readonly namesBehind: readonly string[] | undefined
   /** Control plane nodes whose HAProxy is not in the state of this phase. */
   readonly haproxyBehind: readonly string[] | undefined
+  /** True if kube-api did not answer at `apiInt` three times in a row. Asked in `StartingHAProxy` only. */
+  readonly isSilent: boolean
   readonly epochMs: number
   /** Milliseconds for which clients may use the old address. */
   readonly graceMs: number
@@ -74,12 +76,15 @@ function unchecked(state: Migration, input: MigrationInput): Migration {
 }
 
 function towardsOwn(state: Migration, input: MigrationInput): Migration {
-  const { haproxyBehind, namesBehind } = input
+  const { haproxyBehind, isSilent, namesBehind } = input
   switch (state.phase) {
     case 'SelfHosted':
       return state
     case 'StartingHAProxy':
-      return haproxyBehind?.length === 0 ? enter(state, input, { phase: 'ReturningNames', apiInt: undefined }) : state
+      if (haproxyBehind?.length === 0) return enter(state, input, { phase: 'ReturningNames', apiInt: undefined })
+      // kubelets reach the API by this name. Without them the nodes are not ready, and the Machine Config Operator, which
+      // starts HAProxy, waits for ready nodes. At the VIP the API server of the holder answers without HAProxy.
+      return isSilent && state.apiInt !== undefined ? enter(state, input, { apiInt: undefined }) : state
     case 'ReturningNames':
       return namesBehind?.length === 0 ? enter(state, input, { phase: 'Settling' }) : state
     case 'Settling':
@@ -122,11 +127,14 @@ function towardsExternal(
   }
 }
 
-/** Begins to check an address. HAProxy that was being started and was not seen ready counts as stopped. */
+/**
+ * Begins to check an address. HAProxy that was being started and was not seen ready counts as stopped, unless the names lead to
+ * the VIP already.
+ */
 const check = (state: Migration, input: MigrationInput, place: Address): Migration =>
   enter(state, input, {
     ...{ phase: 'Checking', address: place },
-    ...(state.phase === 'StartingHAProxy' ? { haproxy: 'Stopped' } : {}),
+    ...(state.phase === 'StartingHAProxy' && state.apiInt !== undefined ? { haproxy: 'Stopped' } : {}),
   })
 
 const enter = (state: Migration, { epochMs }: MigrationInput, change: Partial<Migration>): Migration => ({
@@ -162,6 +170,7 @@ export function migrationText(state: Migration, input: MigrationInput): string |
   const waits = (nodes: readonly string[] | undefined) =>
     nodes === undefined || nodes.length === 0 ? '' : `; waiting for ${nodes.join(', ')}`
   const until = timeOf(Date.parse(since) + input.graceMs)
+  const lead = state.apiInt ?? `the VIP, because kube-api did not answer at ${address}`
   switch (phase) {
     case 'SelfHosted':
     case 'External':
@@ -175,7 +184,7 @@ export function migrationText(state: Migration, input: MigrationInput): string |
     case 'StoppingHAProxy':
       return `HAProxy is stopped: haproxy.yaml belongs in disabled-manifests${waits(input.haproxyBehind)}`
     case 'StartingHAProxy':
-      return `HAProxy is started: haproxy.yaml belongs in manifests; api-int leads to ${state.apiInt}${waits(input.haproxyBehind)}`
+      return `HAProxy is started: haproxy.yaml belongs in manifests; api-int leads to ${lead}${waits(input.haproxyBehind)}`
     case 'ReturningNames':
       return `api-int is led to the VIP; ${address} must stay${waits(input.namesBehind)}`
     case 'Settling':

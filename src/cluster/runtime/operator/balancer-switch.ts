@@ -19,7 +19,7 @@ import {
   stepMigration,
   storedMigration,
 } from '../../decisions/operator/migration.ts'
-import type { Balancer } from '../../decisions/status/balancer.ts'
+import { type Balancer, IN_A_ROW } from '../../decisions/status/balancer.ts'
 import type { Trouble } from '../../decisions/status/finding.ts'
 import { GROUP, KIND, SINGLETON, VERSION } from '../../decisions/status/published-status.ts'
 import type { StatusApi } from '../status/status-api.ts'
@@ -31,6 +31,8 @@ export type SwitchOptions = {
   readonly api: Pick<StatusApi, 'write'>
   readonly writes: WriteCounters
   readonly questions: NodeQuestions
+  /** Asks kube-api at an external address. `name`: name of the API in its certificate. Resolves with the reason of a failure. */
+  readonly askExternal: (address: Address, name: string | undefined) => Promise<string | undefined>
   readonly graceMs: number
   readonly onPhase: (next: Migration, text: string | undefined) => void
   /** Called after the nodes have answered, or a phase was stored. */
@@ -51,6 +53,8 @@ export class BalancerSwitchDuty {
   readonly #beganMs = Date.now() - performance.now()
   #input: MigrationInput | undefined
   #behind: readonly string[] | undefined
+  /** Failed requests in a row to kube-api at the address of `api-int`. */
+  #failures = 0
   #isAsking = false
   #isWriting = false
   #trouble: Trouble | undefined
@@ -100,11 +104,13 @@ export class BalancerSwitchDuty {
       ...{ balancer, epochMs, graceMs: this.#options.graceMs },
       namesBehind: asks === 'names' ? this.#behind : undefined,
       haproxyBehind: asks === 'haproxy' ? this.#behind : undefined,
+      isSilent: this.#failures >= IN_A_ROW,
     }
     if (this.#stored !== textOf(state)) return void this.#store(state)
     const next = stepMigration(state, this.#input)
     if (next !== state) {
       this.#behind = undefined
+      this.#failures = 0
       this.#state = next
       this.#options.onPhase(next, this.text)
       return void this.#store(next)
@@ -159,13 +165,21 @@ export class BalancerSwitchDuty {
         return has ? [] : [node.name]
       }),
     )
+    const isAnswering = await this.#isAnswering(state, plan)
     this.#isAsking = false
     if (this.#ended || this.#state !== state) return
+    this.#failures = isAnswering ? 0 : this.#failures + 1
     // No node is no answer.
     const found = asked.length === 0 ? undefined : behind.flat().sort()
     const isNew = JSON.stringify(found) !== JSON.stringify(this.#behind)
     this.#behind = found
-    if (isNew) this.#options.onChange()
+    if (isNew || this.#failures === IN_A_ROW) this.#options.onChange()
+  }
+
+  /** Tells whether kube-api answers at the external address while HAProxy is started. */
+  async #isAnswering({ apiInt, phase }: Migration, plan: ClusterPlan): Promise<boolean> {
+    if (phase !== 'StartingHAProxy' || apiInt === undefined) return true
+    return (await this.#options.askExternal(apiInt, plan.apiInt)) === undefined
   }
 
   async #isLed(node: ClusterNode, { apiInt }: Migration, plan: ClusterPlan): Promise<boolean> {

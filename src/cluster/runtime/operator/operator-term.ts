@@ -101,6 +101,7 @@ export class OperatorDuty {
     })
     this.#switch = new BalancerSwitchDuty({
       ...{ api, writes: this.#writes, questions: options.questions ?? nodeQuestions, graceMs: options.graceMs },
+      askExternal: (address, name) => this.#ask(address, name, options.probe ?? PROBE),
       onPhase: (next, text) => this.#tellPhase(next, text),
       onChange: () => this.#soon(GATHER),
     })

@@ -33,7 +33,8 @@ const LED = { apiInt: X }
 const STOPPED = { apiInt: X, haproxy: 'Stopped' } as const
 const step = (from: Migration, balancer: Balancer, change: Partial<MigrationInput> = {}) =>
   stepMigration(from, {
-    ...{ balancer, namesBehind: undefined, haproxyBehind: undefined, epochMs: AT + 1_000, graceMs: GRACE },
+    ...{ balancer, namesBehind: undefined, haproxyBehind: undefined, isSilent: false },
+    ...{ epochMs: AT + 1_000, graceMs: GRACE },
     ...change,
   })
 const shown = ({ apiInt, haproxy, phase }: Migration) => `${phase} ${apiInt ?? 'VIP'} ${haproxy}`
@@ -153,6 +154,19 @@ describe('back to the nodes', () => {
       { haproxyBehind: ['n1'] },
       'StartingHAProxy 10.0.0.200 Running',
     ],
+    [
+      'a silent load balancer: the names return before HAProxy runs, because no node can follow without the API',
+      state('StartingHAProxy', LED),
+      { haproxyBehind: ['n1'], isSilent: true },
+      'StartingHAProxy VIP Running',
+    ],
+    [
+      'HAProxy is waited for after that',
+      state('StartingHAProxy'),
+      { haproxyBehind: ['n1'], isSilent: true },
+      'StartingHAProxy VIP Running',
+    ],
+    ['and its start ends the phase', state('StartingHAProxy'), { haproxyBehind: [] }, 'ReturningNames VIP Running'],
     ['ready on all nodes', state('StartingHAProxy', LED), { haproxyBehind: [] }, 'ReturningNames VIP Running'],
     ['a node behind is waited for', state('ReturningNames'), { namesBehind: ['n1'] }, 'ReturningNames VIP Running'],
     ['every node followed', state('ReturningNames'), { namesBehind: [] }, 'Settling VIP Running'],
@@ -184,14 +198,16 @@ test('the API server is reachable in each phase: names lead to the VIP, or kube-
   ].flatMap((balancer) => [
     [balancer, {}],
     [balancer, { namesBehind: [], haproxyBehind: [], epochMs: AT + 10 * GRACE }],
+    [balancer, { haproxyBehind: ['n1'], isSilent: true }],
   ])
   const reached = new Map<string, Migration>()
-  // `runs`: HAProxy was not ordered off since it was seen ready.
+  // `runs`: HAProxy was not ordered off since it was seen ready, or a silent load balancer was left for the VIP.
   const visit = (from: Migration, runs: boolean, depth: number): void => {
     if (depth === 0) return
     for (const [balancer, change] of facts) {
       const next = { ...step(from, balancer, change), since: from.since }
-      const isReady = from.phase === 'StartingHAProxy' && change.haproxyBehind?.length === 0
+      const isReady =
+        from.phase === 'StartingHAProxy' && (change.haproxyBehind?.length === 0 || change.isSilent === true)
       const stillRuns = next.haproxy === 'Running' && (runs || isReady)
       const text = JSON.stringify([next, stillRuns])
       if (next.apiInt !== undefined && next.apiInt !== from.apiInt)
@@ -242,7 +258,8 @@ test('an operator that continues begins a grace period again by its own clock, a
 
 test('the text names the nodes that are waited for, and the end of a grace period', () => {
   const input: MigrationInput = {
-    ...{ balancer: asking(), namesBehind: ['n1', 'n2'], haproxyBehind: ['n3'], epochMs: AT, graceMs: GRACE },
+    ...{ balancer: asking(), namesBehind: ['n1', 'n2'], haproxyBehind: ['n3'], isSilent: false },
+    ...{ epochMs: AT, graceMs: GRACE },
   }
   const texts = Object.fromEntries(PHASES.map((phase) => [phase, migrationText(state(phase, LED), input)]))
   expect(texts).toMatchObject({
@@ -256,6 +273,9 @@ test('the text names the nodes that are waited for, and the end of a grace perio
     ReturningNames: expect.stringContaining('10.0.0.200 must stay'),
     Settling: expect.stringContaining('until 2026-11-22T12:05:00Z'),
   })
+  expect(migrationText(state('StartingHAProxy'), input)).toContain(
+    'api-int leads to the VIP, because kube-api did not answer at 10.0.0.200; waiting for n3',
+  )
   const late = migrationText(state('Draining', LED), { ...input, epochMs: AT + GRACE })
   expect(late).toBe('api-int leads to 10.0.0.200; HAProxy stays until kube-api answers there')
   expect(PHASES.map((phase) => asksIn(state(phase)))).toEqual([
