@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest'
 import { operandTexts } from '../../src/cli/operator/operand-texts.ts'
 import { GROUP, PLURAL, VERSION } from '../../src/cluster/decisions/status/published-status.ts'
 import { ClusterClient } from '../../src/cluster/runtime/api/cluster-client.ts'
+import type { ProbeOptions } from '../../src/cluster/runtime/api/vip-probe.ts'
 import { OperatorAccount } from '../../src/cluster/runtime/operator/operator-account.ts'
 import { OperatorDuty, type TermOptions } from '../../src/cluster/runtime/operator/operator-term.ts'
 import { eventually } from '../../src/lab/wait.ts'
@@ -64,6 +65,11 @@ export class OperatorLab {
     return lab
   }
 
+  /** Requests to kube-api through the VIPs, at the stand-in. */
+  get probe(): ProbeOptions {
+    return { port: this.api.port, everyMs: 50, withinMs: 1_000, failures: 3, scheme: 'http' }
+  }
+
   /** Begins a term, and ends the one before. */
   operate(change: Partial<TermOptions> = {}): OperatorDuty {
     void this.term?.end()
@@ -79,7 +85,7 @@ export class OperatorLab {
         graceMs: 1_000,
         askEveryMs: 50,
       },
-      probe: { port: this.api.port, everyMs: 50, withinMs: 1_000, failures: 3, scheme: 'http' },
+      probe: this.probe,
       log: ({ code, level }, message) => this.log.push(`${level} ${code}: ${message}`),
       ...change,
     })

@@ -6,7 +6,6 @@ import { expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { eventually } from '../../../src/lab/wait.ts'
 import {
-  API_VIP,
   CONFIGS,
   INFRASTRUCTURES,
   INGRESS_VIP,
@@ -17,6 +16,9 @@ import {
 } from '../../support/operator-lab.ts'
 import { grantsIn, refusedIn, unusedIn } from '../../support/rbac.ts'
 
+/** A VIP that the pods accept, in the place of the lab's loopback address. The stand-in answers for it. */
+const API_VIP = '10.9.0.100'
+const VIPS = { apiServerInternalIPs: [API_VIP] }
 const SOON = { within: 10_000, every: 20 }
 const NODES = ['n1', 'n2', 'n3', 'n4']
 const CONTROL_PLANE = NODES.slice(0, 3)
@@ -24,8 +26,8 @@ const CONTROL_PLANE = NODES.slice(0, 3)
 /** Starts an operator that places the pods in a cluster whose VIPs are held. */
 async function placing(change: Parameters<OperatorLab['operate']>[0] = {}): Promise<OperatorLab> {
   const lab = await OperatorLab.start()
-  lab.put(INFRASTRUCTURES, infrastructure())
-  lab.operate({ operands: OPERANDS, ...change })
+  lab.put(INFRASTRUCTURES, infrastructure('BareMetal', VIPS))
+  lab.operate({ operands: OPERANDS, probe: { ...lab.probe, host: '127.0.0.1' }, ...change })
   await eventually('the MachineConfigs', () => lab.api.store.list(CONFIGS).length === 2, {
     sight: () => lab.log,
     ...SOON,
@@ -109,9 +111,9 @@ test('a MachineConfig that another client deletes is written again', async () =>
 
 test('an API without MachineConfigs, or without the right to them, is Degraded AccessDenied, and the rest goes on', async () => {
   const lab = await OperatorLab.start()
-  lab.put(INFRASTRUCTURES, infrastructure())
+  lab.put(INFRASTRUCTURES, infrastructure('BareMetal', VIPS))
   lab.refuse = ({ path, verb }) => (path.includes('machineconfigs') && verb === 'apply' ? 403 : undefined)
-  lab.operate({ operands: OPERANDS })
+  lab.operate({ operands: OPERANDS, probe: { ...lab.probe, host: '127.0.0.1' } })
   await lab.says('Degraded=True AccessDenied')
   expect(lab.condition('Degraded')?.message).toContain(
     'MachineConfig 98-master-hosted-net-services cannot be written: 403',
@@ -120,6 +122,31 @@ test('an API without MachineConfigs, or without the right to them, is Degraded A
   await lab.says('Available=True AsExpected', 'Progressing=True OperandRollout')
   lab.refuse = () => undefined
   await lab.says('Degraded=False AsExpected')
+})
+
+test.each([
+  [503, 'Progressing', 'OperandRollout', 'MachineConfig 98-master-hosted-net-services is not written yet: 503'],
+  [409, 'Progressing', 'OperandRollout', 'MachineConfig 98-master-hosted-net-services is not written yet: 409'],
+  [422, 'Degraded', 'InvalidConfiguration', 'MachineConfig 98-master-hosted-net-services cannot be written: 422'],
+])('a write of a MachineConfig that is answered %i is reported in %s', async (code, type, reason, text) => {
+  const lab = await OperatorLab.start()
+  lab.put(INFRASTRUCTURES, infrastructure('BareMetal', VIPS))
+  lab.refuse = ({ path, verb }) => (path.includes('machineconfigs/98-master') && verb === 'apply' ? code : undefined)
+  lab.operate({ operands: OPERANDS, probe: { ...lab.probe, host: '127.0.0.1' } })
+  await eventually('the object', () => lab.object() !== undefined, { sight: () => lab.log, ...SOON })
+  lab.holders({ [API_VIP]: 'n1', [INGRESS_VIP]: 'n4' })
+  await eventually(text, () => lab.condition(type)?.message.includes(text) === true, {
+    sight: () => [lab.status(), lab.log],
+    ...SOON,
+  })
+  await lab.says(`${type}=True ${reason}`)
+  lab.refuse = () => undefined
+  await eventually('the MachineConfig', () => fileIn(lab, 'master', 'manifests/haproxy.yaml') !== undefined, {
+    sight: () => lab.log,
+    ...SOON,
+  })
+  runPods(lab, NODES)
+  await lab.says('Progressing=False DeployComplete', 'Degraded=False AsExpected')
 })
 
 test('on a platform without VIPs of the nodes no pod is placed', async () => {

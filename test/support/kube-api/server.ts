@@ -41,10 +41,10 @@ export type KubeApiOptions = {
   /** Tokens that the server accepts; absent: every client is accepted. */
   readonly tokens?: readonly string[]
   /**
-   * Returns 401 or 403 to refuse a request, `undefined` to allow it. The function is called after the token was
-   * accepted.
+   * Returns the status that refuses a request, such as 403; `undefined` to allow the request. The function is called after the
+   * token was accepted.
    */
-  readonly authorize?: (request: Omit<LoggedRequest, 'status'>) => 401 | 403 | undefined
+  readonly authorize?: (request: Omit<LoggedRequest, 'status'>) => number | undefined
   /** Kinds (such as `Node`) of those collections whose kind cannot be derived from the collection's name. */
   readonly kinds?: Readonly<Record<string, string>>
   /** Milliseconds between two bookmarks on an open watch; absent: the test itself sends each bookmark. */

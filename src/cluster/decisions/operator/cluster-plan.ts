@@ -4,6 +4,7 @@
  */
 import * as z from 'zod'
 import { type Address, parseAddress } from '../../../wire/address.ts'
+import { isHostName } from '../dns/dns-name.ts'
 import { type Elsewhere, isOnPremises, vipsElsewhere } from '../engine/platform.ts'
 
 export type ClusterPlan = {
@@ -79,7 +80,8 @@ const unsupported = (platform: string): Elsewhere | undefined =>
         message: `the platform is ${platform}, whose Infrastructure names no virtual addresses of the nodes`,
       }
 
+/** Returns the host of a URL. The host becomes a part of a shell's command in a pod, so it must be a name in DNS. */
 function hostOf(uri: string | undefined): string | undefined {
   const [, host] = /^https:\/\/([^/:[\]]+)(?::\d+)?\/?$/.exec(uri ?? '') ?? []
-  return host
+  return host !== undefined && isHostName(host) ? host : undefined
 }

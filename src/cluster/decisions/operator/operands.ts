@@ -100,11 +100,11 @@ function edited(manifest: string, { apiInt, images, infraNamespace, plan }: Valu
   const labels = infraNamespace.replace(/^openshift-/, '')
   return manifest
     .replaceAll(/^ *#.*\n/gm, '')
-    .replaceAll('openshift-kni-infra', infraNamespace)
-    .replaceAll('kni-infra-', `${labels}-`)
-    .replaceAll('api-int.CLUSTER.DOMAIN', apiInt)
-    .replaceAll(/--api-vips=\S+/g, `--api-vips=${plan.apiVips.join(',')}`)
-    .replaceAll(/--ingress-vips=\S+/g, `--ingress-vips=${plan.ingressVips.join(',')}`)
+    .replaceAll('openshift-kni-infra', () => infraNamespace)
+    .replaceAll('kni-infra-', () => `${labels}-`)
+    .replaceAll('api-int.CLUSTER.DOMAIN', () => apiInt)
+    .replaceAll(/--api-vips=\S+/g, () => `--api-vips=${plan.apiVips.join(',')}`)
+    .replaceAll(/--ingress-vips=\S+/g, () => `--ingress-vips=${plan.ingressVips.join(',')}`)
     .replaceAll(/registry\.example\.com\/([a-z-]+):\S+/g, (text, name: string) =>
       name in images ? images[name as keyof OperandImages] : text,
     )

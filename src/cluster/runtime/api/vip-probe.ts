@@ -16,6 +16,8 @@ export type ProbeOptions = {
   readonly failures: number
   /** Scheme of the URL, for tests; absent: https. */
   readonly scheme?: 'http' | 'https'
+  /** Host that is asked in the place of each address, for tests. */
+  readonly host?: string
   /** Authorities and name with which the certificate is verified; absent: it is not verified. */
   readonly trust?: { readonly ca: RequestOptions['ca']; readonly servername: string }
 }
@@ -25,10 +27,9 @@ export const PROBE: ProbeOptions = { port: 6443, everyMs: 5_000, withinMs: 2_000
 /** Sends a request for readyz. Returns `undefined` after status 200, otherwise the reason. */
 export function askReadyz(
   address: Address,
-  { port, scheme = 'https', trust, withinMs }: ProbeOptions,
+  { host = hostOf(address), port, scheme = 'https', trust, withinMs }: ProbeOptions,
 ): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const host = familyOf(address) === 'ipv6' ? `[${address}]` : address
     const request = scheme === 'https' ? httpsRequest : httpRequest
     const asked = request(
       `${scheme}://${host}:${port}/readyz`,
@@ -49,6 +50,8 @@ export function askReadyz(
     asked.end()
   })
 }
+
+const hostOf = (address: Address): string => (familyOf(address) === 'ipv6' ? `[${address}]` : address)
 
 type Answers = { readonly failures: Map<Address, { count: number; why: string }>; readonly answered: Set<Address> }
 

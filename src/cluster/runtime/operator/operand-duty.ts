@@ -31,8 +31,12 @@ const MANAGER = new URLSearchParams({ fieldManager: 'holdfast-operator', force: 
 export class OperandDuty {
   readonly #options: OperandOptions
   readonly #parts = new Map<string, PartWriter>()
-  /** Reason why a MachineConfig was refused, by its name. */
-  readonly #refused = new Map<string, string>()
+  /** Trouble of a refused MachineConfig, by its name. */
+  readonly #refused = new Map<string, Trouble>()
+  /** Content that the API has accepted last, by the name of the MachineConfig. */
+  readonly #written = new Map<string, string>()
+  /** Reason why a MachineConfig with new content is not written yet, by its name. */
+  readonly #failed = new Map<string, string>()
   /** `undefined` until the phase of the load balancer is stored, because the pods depend on it. */
   #operands: readonly Operand[] | undefined
   #problem: string | undefined
@@ -69,14 +73,14 @@ export class OperandDuty {
   /** Returns the texts about nodes that do not run the present pods. */
   rollout(nodes: readonly ClusterNode[], pods: readonly OperandPod[], pools: readonly ConfigPool[]): readonly string[] {
     if (this.#operands === undefined) return ['the static pods are not placed yet']
-    const texts = rolloutTexts(this.#operands, nodes, pods)
+    const open = [...this.#failed].map(([name, why]) => `MachineConfig ${name} is not written yet: ${why}`)
+    const texts = [...open, ...rolloutTexts(this.#operands, nodes, pods)]
     return texts.length === 0 ? [] : [...texts, ...poolTexts(pools)]
   }
 
   troubles(pools: readonly ConfigPool[]): readonly Trouble[] {
-    const refused = [...this.#refused].map(([name, why]) => `MachineConfig ${name} cannot be written: ${why}`)
     return [
-      ...refused.map((message) => ({ reason: 'AccessDenied' as const, message })),
+      ...this.#refused.values(),
       ...(this.#problem === undefined
         ? []
         : [{ reason: 'InvalidConfiguration' as const, message: `no pod can be placed: ${this.#problem}` }]),
@@ -90,13 +94,26 @@ export class OperandDuty {
     const path = `${CONFIGS}/${name}?${MANAGER}`
     const written = await writes.of(api.write({ ...apply, path, body: JSON.parse(body) }), `MachineConfig ${name}`)
     if (this.#ended) return written
-    const before = this.#refused.get(name)
-    if (written.kind === 'refused') this.#refused.set(name, written.why)
-    if (written.kind === 'missing') this.#refused.set(name, 'the API has no MachineConfig')
-    if (written.kind === 'done') this.#refused.delete(name)
-    if (this.#refused.get(name) !== before) onChange()
+    const shown = () => `${this.#refused.get(name)?.message} ${this.#failed.get(name)}`
+    const before = shown()
+    const why = written.kind === 'missing' ? 'the API has no MachineConfig' : written.kind === 'done' ? '' : written.why
+    if (written.kind === 'refused' || written.kind === 'missing') this.#refused.set(name, refusal(name, why))
+    const isOpen = (written.kind === 'failed' || written.kind === 'conflict') && this.#written.get(name) !== body
+    if (isOpen) this.#failed.set(name, why)
+    else this.#failed.delete(name)
+    if (written.kind === 'done') {
+      this.#refused.delete(name)
+      this.#written.set(name, body)
+    }
+    if (shown() !== before) onChange()
     return written
   }
 }
+
+/** Returns the trouble of a write that the API does not accept. The codes 400 and 422 mean the content, not a right. */
+const refusal = (name: string, why: string): Trouble => ({
+  reason: /^(400|422): /.test(why) ? 'InvalidConfiguration' : 'AccessDenied',
+  message: `MachineConfig ${name} cannot be written: ${why}`,
+})
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)

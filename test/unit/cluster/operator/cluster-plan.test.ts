@@ -47,7 +47,14 @@ test('the name of the API comes from its URL, and an object without a platform i
   expect(plan('BareMetal', VIPS, { apiServerInternalURI: 'https://api-int.a.example.com:6443' })?.apiInt).toBe(
     'api-int.a.example.com',
   )
-  for (const uri of ['https://[fd00::5]:6443', 'http://x', undefined])
+  for (const uri of [
+    'https://[fd00::5]:6443',
+    'http://x',
+    'https://a;reboot',
+    'https://$(reboot):6443',
+    'https://a b',
+    undefined,
+  ])
     expect(plan('BareMetal', VIPS, { apiServerInternalURI: uri })?.apiInt).toBeUndefined()
   for (const object of [undefined, {}, { status: {} }, { status: 'x' }]) expect(readClusterPlan(object)).toBeUndefined()
 })
