@@ -7,15 +7,16 @@ usage() {
   cat <<END
 Usage: try-switch.sh ADDRESS [--rounds N] [--probe URL] [--within SECONDS]
 
-Leads the API to the external load balancer at ADDRESS and back, N times (default 10), and switches ingress, node names and
-application names off and on in each round. This interrupts the cluster.
+Leads the API to the external load balancer at ADDRESS and back, N times (default 10). In each round ingress, node names and
+application names are off on the way back. This interrupts the cluster.
 
   --rounds N         number of rounds
   --probe URL        what is asked ten times a second (default: /readyz at the first API VIP of Infrastructure)
   --within SECONDS   longest wait for one phase (default 3600: a pool whose nodes restart takes long)
 
 Exit status: 0 every round was complete, and requests were lost only while HAProxy was stopped or started;
-1 a phase did not end, or a request was lost at another time; 2 wrong arguments, or no access.
+1 a phase did not end, a request was lost at another time, no request was sent, or the spec was not restored;
+2 wrong arguments, no access, or kube-api does not answer at ADDRESS. In this case nothing was changed.
 END
 }
 
@@ -32,6 +33,11 @@ while [ $# -gt 0 ]; do
   shift
 done
 [ -n "$address" ] || { usage >&2 && exit 2; }
+for number in "$rounds" "$within"; do
+  case $number in
+    '' | 0* | *[!0-9]*) echo "try-switch.sh: --rounds and --within need a number above 0, not \"$number\"" >&2 && exit 2 ;;
+  esac
+done
 kubectl=$(command -v kubectl || command -v oc || true)
 [ -n "$kubectl" ] || { echo 'try-switch.sh: kubectl and oc are missing' >&2 && exit 2; }
 
@@ -42,28 +48,45 @@ found=$(field .spec) || { echo 'try-switch.sh: HostedNetServices cluster cannot 
 [ "$(field .status.loadBalancer.phase)" = SelfHosted ] || {
   echo 'try-switch.sh: the load balancer is not in the phase SelfHosted' >&2 && exit 2
 }
+url() { case $1 in *:*) echo "https://[$1]:6443/readyz" ;; *) echo "https://$1:6443/readyz" ;; esac; }
+readyz() { curl --silent --insecure --fail --max-time 2 --output /dev/null "$1"; }
+readyz "$(url "$address")" || {
+  echo "try-switch.sh: kube-api does not answer at $(url "$address"); nothing was changed" >&2 && exit 2
+}
 own=$(field '.status.holders[?(@.service=="API")].address' | cut -d' ' -f1)
-case $own in *:*) host="[$own]" ;; *) host=$own ;; esac
-: "${probe:=https://$host:6443/readyz}"
+: "${probe:=$(url "$own")}"
 
 folder=$(mktemp -d)
 phase_file=$folder/phase
 echo SelfHosted >"$phase_file"
 prober=''
+restored=yes
+# A field that the found spec does not have goes back to its default.
+restore() {
+  patch '{"spec":{"ingressHa":"Enabled","dns":{"nodesResolution":"Enabled","appsResolution":"Enabled","apiintIpAddress":null}}}' &&
+    patch "{\"spec\":$found}" && restored=yes
+}
 end() {
+  trap '' HUP INT TERM
   [ -z "$prober" ] || kill "$prober" 2>/dev/null || true
-  # A field that the found spec does not have goes back to its default.
-  [ -n "${restored-}" ] || patch "{\"spec\":{\"ingressHa\":\"Enabled\",\"dns\":{\"nodesResolution\":\"Enabled\",\"appsResolution\":\"Enabled\",\"apiintIpAddress\":null}}}" || true
-  [ -n "${restored-}" ] || patch "{\"spec\":$found}" || true
   rm -rf "$folder"
+  for pause in 0 1 2 4; do
+    [ -z "$restored" ] || return 0
+    sleep "$pause"
+    restore || true
+  done
+  [ -z "$restored" ] || return 0
+  echo "try-switch.sh: the spec of HostedNetServices cluster was not restored. It was: $found" >&2 || true
+  exit 1
 }
 trap end EXIT
-trap 'exit 1' INT TERM
+# A shell skips the trap of EXIT after a signal without a trap.
+trap 'exit 1' HUP INT TERM
 
 # Writes the phase of each lost request.
 ask() {
   while :; do
-    curl --silent --insecure --fail --max-time 2 --output /dev/null "$probe" || cat "$phase_file" >>"$folder/lost"
+    readyz "$probe" || cat "$phase_file" >>"$folder/lost"
     echo >>"$folder/asked"
     sleep 0.1
   done
@@ -90,20 +113,23 @@ reach() {
   done
 }
 
-round=1
+round=1 restored=''
 while [ "$round" -le "$rounds" ]; do
-  patch "{\"spec\":{\"ingressHa\":\"Disabled\",\"dns\":{\"nodesResolution\":\"Disabled\",\"appsResolution\":\"Disabled\",\"apiintIpAddress\":\"$address\"}}}"
+  patch "{\"spec\":{\"dns\":{\"apiintIpAddress\":\"$address\"}}}"
   reach External
-  patch '{"spec":{"ingressHa":"Enabled","dns":{"nodesResolution":"Enabled","appsResolution":"Enabled","apiintIpAddress":null}}}'
+  patch '{"spec":{"ingressHa":"Disabled","dns":{"nodesResolution":"Disabled","appsResolution":"Disabled","apiintIpAddress":null}}}'
   # The operator sees the wish after a moment; until then the phase is still External.
   reach SelfHosted
+  patch '{"spec":{"ingressHa":"Enabled","dns":{"nodesResolution":"Enabled","appsResolution":"Enabled"}}}'
   round=$((round + 1))
 done
-patch "{\"spec\":$found}" && restored=yes
+restore || true
 
 touch "$folder/lost" "$folder/asked"
-echo "$(wc -l <"$folder/asked") requests, $(wc -l <"$folder/lost") lost"
+asked=$(wc -l <"$folder/asked")
+echo "$asked requests, $(wc -l <"$folder/lost") lost"
 sort "$folder/lost" | uniq -c
+[ "$asked" -gt 0 ] || { echo 'try-switch.sh: no request was sent' >&2 && exit 1; }
 if grep -Evq '^(StoppingHAProxy|StartingHAProxy)$' "$folder/lost"; then
   echo 'try-switch.sh: requests were lost outside of a change of HAProxy' >&2
   exit 1

@@ -12,10 +12,14 @@ import { API_VIP, INFRASTRUCTURES, INGRESS_VIP, infrastructure, OperatorLab } fr
 
 const SCRIPT = join(import.meta.dirname, '..', '..', '..', 'deploy', 'operands', 'try-switch.sh')
 const EXTERNAL = '10.9.0.200'
+/** An address at which no kube-api answers. */
+const DEAD = '10.9.0.201'
 const KUBECTL = `#!${process.execPath}
 const [verb, , , ...rest] = process.argv.slice(2)
 const url = process.env.API + '/apis/clusterhostednetservices.operator.io/v1alpha1/hostednetservices/cluster'
 const show = (value) => process.stdout.write(typeof value === 'string' ? value : JSON.stringify(value ?? ''))
+import { existsSync } from 'node:fs'
+if (verb === 'patch' && existsSync(process.env.TMPDIR + '/refuse')) process.exit(1)
 const object = await (await fetch(url)).json()
 if (verb === 'get') {
   const path = rest.at(-1).replace(/^jsonpath=\\{|\\}$/g, '')
@@ -69,9 +73,13 @@ async function cluster(silentIn: readonly string[] = []) {
   writeFileSync(join(folder, 'kubectl.mjs'), KUBECTL)
   writeFileSync(join(folder, 'kubectl'), `#!/bin/sh\nexec ${process.execPath} ${join(folder, 'kubectl.mjs')} "$@"\n`)
   // The client of the script: its requests fail in the phases that the test names.
-  writeFileSync(join(folder, 'curl'), `#!/bin/sh\n! grep -Eqx '${silentIn.join('|') || 'none'}' ${folder}/*/phase\n`)
+  writeFileSync(
+    join(folder, 'curl'),
+    `#!/bin/sh\ncase $* in *${DEAD}*) exit 7 ;; esac\n! grep -Eqx '${silentIn.join('|') || 'none'}' ${folder}/*/phase\n`,
+  )
   for (const name of ['kubectl', 'curl']) chmodSync(join(folder, name), 0o755)
-  const run = (...argv: readonly string[]) =>
+  /** Runs the script, which gets SIGHUP when it has printed the text `until`. */
+  const hangUp = (until: string | undefined, ...argv: readonly string[]) =>
     new Promise<{ code: number | null; text: string }>((resolve) => {
       const env = { PATH: `${folder}:${process.env.PATH}`, API: `http://127.0.0.1:${lab.api.port}`, TMPDIR: folder }
       const started = spawn(SCRIPT, argv, { env })
@@ -79,10 +87,13 @@ async function cluster(silentIn: readonly string[] = []) {
       for (const stream of [started.stdout, started.stderr])
         stream.on('data', (chunk: Buffer) => {
           text += chunk.toString()
+          if (until !== undefined && text.includes(until)) started.kill('SIGHUP')
         })
       started.on('close', (code) => resolve({ code, text }))
     })
-  return { lab, run }
+  const run = (...argv: readonly string[]) => hangUp(undefined, ...argv)
+  const refusePatches = () => writeFileSync(join(folder, 'refuse'), '')
+  return { hangUp, lab, refusePatches, run }
 }
 
 test('O12: two rounds pass each phase in order, and the spec is as it was found', async () => {
@@ -125,3 +136,43 @@ test('O12: without an address, and with an unknown flag, the script says what is
     text: expect.stringContaining('unknown flag --often'),
   })
 })
+
+test.each([
+  ['--rounds', 'ten'],
+  ['--rounds', '0'],
+  ['--within', '1h'],
+])('%s %s is refused, and nothing is changed', async (flag, value) => {
+  const { lab, run } = await cluster()
+  const before = lab.object()?.spec
+  expect(await run(EXTERNAL, flag, value)).toEqual({
+    ...{ code: 2, text: `try-switch.sh: --rounds and --within need a number above 0, not "${value}"\n` },
+  })
+  expect(lab.object()?.spec).toEqual(before)
+})
+
+test('an address at which kube-api does not answer is refused, and nothing is changed', async () => {
+  const { lab, run } = await cluster()
+  const before = lab.object()?.spec
+  expect(await run(DEAD)).toMatchObject({ code: 2, text: expect.stringContaining(`https://${DEAD}:6443/readyz`) })
+  expect(lab.object()?.spec).toEqual(before)
+})
+
+test('a terminal that hangs up ends the run, and the spec is restored', async () => {
+  const { hangUp, lab } = await cluster()
+  const before = lab.object()?.spec
+  const { code } = await hangUp('round 1: External', EXTERNAL)
+  expect(code).toBe(1)
+  expect(lab.object()?.spec).toEqual(before)
+}, 60_000)
+
+test('a spec that cannot be restored is printed', async () => {
+  const { hangUp, lab, refusePatches } = await cluster()
+  const found = JSON.stringify(lab.object()?.spec)
+  const ended = hangUp('round 1: External', EXTERNAL)
+  await eventually('the wish', () => JSON.stringify(lab.object()?.spec).includes(EXTERNAL), {
+    sight: () => lab.object(),
+    ...{ within: 10_000, every: 20 },
+  })
+  refusePatches()
+  expect(await ended).toMatchObject({ code: 1, text: expect.stringContaining(`not restored. It was: ${found}`) })
+}, 60_000)
