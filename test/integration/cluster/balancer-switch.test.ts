@@ -17,6 +17,10 @@ const VIPS = { apiVips: [address('10.9.0.100')], ingressVips: [], apiInt: 'api-i
 const PLAN: ClusterPlan = { ...VIPS, platform: 'BareMetal', elsewhere: undefined, infraNamespace: 'x', problems: [] }
 const EXTERNAL = { phase: 'External', since: '2026-11-22T12:00:00Z', address: LB, apiInt: LB, haproxy: 'Stopped' }
 
+const LABELS = { 'node-role.kubernetes.io/master': '' }
+const ADDRESSES = [{ type: 'InternalIP', address: '10.9.0.11' }]
+const NODES = [{ name: 'n1', labels: LABELS, addresses: ADDRESSES, annotations: {}, kubeletVersion: '' }]
+
 /** An operator of a cluster whose administrator wants the external load balancer. */
 function operator(answer: (request: ApiRequest) => Promise<Written>, change: Partial<SwitchOptions> = {}) {
   const written: unknown[] = []
@@ -87,12 +91,9 @@ test('api-int leaves a load balancer that is silent three times in a row, before
       return failed
     },
   })
-  const labels = { 'node-role.kubernetes.io/master': '' }
-  const addresses = [{ type: 'InternalIP', address: '10.9.0.11' }]
-  const nodes = [{ name: 'n1', labels, addresses, annotations: {}, kubeletVersion: '' }]
   let shown: unknown = object({ ...EXTERNAL, phase: 'StartingHAProxy', haproxy: 'Running' })
   const turn = async () => {
-    duty.turn(shown, { kind: 'own' }, PLAN, nodes)
+    duty.turn(shown, { kind: 'own' }, PLAN, NODES)
     await settled()
     if (written.length > 0) shown = object(written.at(-1))
   }
@@ -108,6 +109,23 @@ test('api-int leaves a load balancer that is silent three times in a row, before
   expect(written).toEqual([{ phase: 'StartingHAProxy', since: expect.any(String), address: LB, haproxy: 'Running' }])
   await turn()
   expect(duty.text).toContain('api-int leads to the VIP, because kube-api did not answer at 10.9.0.200')
+})
+
+test('HAProxy that runs on all nodes does not end its start while the pool of the control plane writes files', async () => {
+  const { duty, written } = operator(accepts, {
+    questions: { names: async () => [], isReady: async () => true, isClosed: async () => false },
+  })
+  const shown = object({ ...EXTERNAL, phase: 'StartingHAProxy', haproxy: 'Running' })
+  const turn = async (updated: number) => {
+    const pool = { name: 'master', isPaused: false, machines: 3, updated, degraded: undefined }
+    duty.turn(shown, { kind: 'own' }, PLAN, NODES, [{ ...pool, name: 'worker', updated: 0 }, pool])
+    await settled()
+  }
+  for (const _ of [1, 2, 3]) await turn(1)
+  expect(written).toEqual([])
+  expect(duty.text).toContain('; waiting for pool master')
+  await turn(3)
+  expect(written).toMatchObject([{ phase: 'ReturningNames' }])
 })
 
 test('a refused write of the phase is AccessDenied, and is reported once', async () => {

@@ -47,6 +47,10 @@ export const poolTexts = (pools: readonly ConfigPool[]): readonly string[] =>
     )
     .sort()
 
+/** Returns `pool NAME` if the pool has not written the present files to all of its nodes. */
+export const unfinished = (pools: readonly ConfigPool[], name: string): readonly string[] =>
+  pools.filter((pool) => pool.name === name && pool.updated < pool.machines).map(() => `pool ${name}`)
+
 export const poolTroubles = (pools: readonly ConfigPool[]): readonly Trouble[] =>
   pools.flatMap(({ degraded, name }) =>
     degraded === undefined

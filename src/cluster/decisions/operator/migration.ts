@@ -47,7 +47,7 @@ export type MigrationInput = {
   readonly balancer: Balancer
   /** Nodes whose `api-int` does not lead to the address of this phase. */
   readonly namesBehind: readonly string[] | undefined
-  /** Control plane nodes whose HAProxy is not in the state of this phase. */
+  /** Control plane nodes whose HAProxy is not in the state of this phase, and their pool while it writes files. */
   readonly haproxyBehind: readonly string[] | undefined
   /** True if kube-api did not answer at `apiInt` three times in a row. Asked in `StartingHAProxy` only. */
   readonly isSilent: boolean

@@ -6,8 +6,9 @@
 
 import { type Address, familyOf, parseAddress } from '../../../wire/address.ts'
 import type { ClusterNode } from '../../decisions/cluster-node.ts'
-import { isControlPlane } from '../../decisions/engine/upstream-names.ts'
+import { CONFIG_ROLES, isControlPlane } from '../../decisions/engine/upstream-names.ts'
 import type { ClusterPlan } from '../../decisions/operator/cluster-plan.ts'
+import { type ConfigPool, unfinished } from '../../decisions/operator/config-pool.ts'
 import {
   asksIn,
   continued,
@@ -86,8 +87,17 @@ export class BalancerSwitchDuty {
     return this.#state && this.#input && migrationText(this.#state, this.#input)
   }
 
-  /** Compares the phase with the cluster. `object`: HostedNetServices as the API shows it. */
-  turn(object: unknown, balancer: Balancer, plan: ClusterPlan, nodes: readonly ClusterNode[]): void {
+  /**
+   * Compares the phase with the cluster. `object`: HostedNetServices as the API shows it. `pools`: pools whose files change with
+   * the phase.
+   */
+  turn(
+    object: unknown,
+    balancer: Balancer,
+    plan: ClusterPlan,
+    nodes: readonly ClusterNode[],
+    pools: readonly ConfigPool[] = [],
+  ): void {
     const epochMs = this.#beganMs + performance.now()
     if (object !== this.#object || this.#state === undefined) {
       const isFirst = this.#state === undefined
@@ -100,10 +110,12 @@ export class BalancerSwitchDuty {
     }
     const state = this.#state
     const asks = asksIn(state)
+    // HAProxy that still runs may be stopped by an earlier configuration that the pool has not left yet.
+    const late = state.phase === 'StartingHAProxy' ? unfinished(pools, CONFIG_ROLES.controlPlane) : []
     this.#input = {
       ...{ balancer, epochMs, graceMs: this.#options.graceMs },
       namesBehind: asks === 'names' ? this.#behind : undefined,
-      haproxyBehind: asks === 'haproxy' ? this.#behind : undefined,
+      haproxyBehind: asks === 'haproxy' ? this.#behind && [...this.#behind, ...late] : undefined,
       isSilent: this.#failures >= IN_A_ROW,
     }
     if (this.#stored !== textOf(state)) return void this.#store(state)

@@ -237,9 +237,9 @@ export class OperatorDuty {
 
   /** Continues the switch of the load balancer, as soon as a valid spec is known. */
   #switchOn(plan: ClusterPlan): void {
-    const { nodes, object } = this.#view
+    const { nodes, object, pools } = this.#view
     if (this.#duties?.intent.isKnown !== true || object === undefined || object === 'unknown') return
-    this.#switch.turn(object.value, this.#duties.intent.balancer, plan, nodes)
+    this.#switch.turn(object.value, this.#duties.intent.balancer, plan, nodes, pools)
   }
 
   #circumstances(): Circumstances {
