@@ -2,16 +2,17 @@
  * The pod of HAProxy compared with OpenShift's: names, ports, paths and times. The commands of the pod are those that
  * the tests in namespaces run: the monitor accepts its arguments, and HAProxy accepts the shipped template.
  */
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Container, Pod } from 'kubernetes-types/core/v1.js'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { monitorOrder } from '../../../src/cli/monitor/monitor-flags.ts'
 import { balancerValues } from '../../../src/cluster/decisions/haproxy/backends.ts'
 import { writeHaproxyFile } from '../../../src/cluster/runtime/haproxy/haproxy-file.ts'
+import { eventually } from '../../../src/lab/wait.ts'
 import { render } from '../../../src/template/render.ts'
 import { address } from '../../../src/wire/address.ts'
 import { describeBalancer } from '../../support/require.ts'
@@ -151,3 +152,22 @@ describeBalancer('the shipped template of haproxy.cfg', () => {
     expect(readFileSync(file, 'utf8')).toContain('nonsense 9445')
   })
 })
+
+test('holdfast-haproxy ends HAProxy by SIGUSR1 although the file "stopping" cannot be written', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hf-haproxy-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const [cfg, run, log] = [join(folder, 'haproxy.cfg'), join(folder, 'run'), join(folder, 'log')]
+  writeFileSync(cfg, 'global\n')
+  mkdirSync(run)
+  const loop = 'i=0; while [ $i -lt 100 ]; do sleep 0.1; i=$((i + 1)); done'
+  const program = `#!/bin/sh\ntrap 'echo ended >>${log}; exit 0' USR1\necho up >>${log}\n${loop}\n`
+  writeFileSync(join(folder, 'haproxy'), program, { mode: 0o755 })
+  const script = join(import.meta.dirname, '..', '..', '..', 'bin', 'holdfast-haproxy')
+  const started = spawn(script, [cfg, join(run, 'master.sock')], { env: { PATH: `${folder}:${process.env.PATH}` } })
+  const ended = new Promise<number | null>((resolve) => started.on('close', resolve))
+  await eventually('HAProxy', () => existsSync(log), { sight: () => started.exitCode, within: 10_000, every: 20 })
+  rmSync(run, { recursive: true })
+  started.kill('SIGTERM')
+  expect(await ended).toBe(0)
+  expect(readFileSync(log, 'utf8')).toBe('up\nended\n')
+}, 30_000)
