@@ -7,7 +7,7 @@ export const CONTROL_PLANE_LABELS = ['node-role.kubernetes.io/master', 'node-rol
 export const isControlPlane = (labels: Readonly<Record<string, string>>): boolean =>
   CONTROL_PLANE_LABELS.some((label) => label in labels)
 
-/** Label of an arbiter, a node for etcd's quorum alone. Its pool takes over the MachineConfigs of no other role. */
+/** Label of an arbiter, a node for etcd's quorum alone. The pool of arbiters takes over the MachineConfigs of no other role. */
 export const ARBITER_LABEL = 'node-role.kubernetes.io/arbiter'
 
 /** Roles of the nodes in MachineConfigs. Pools that a user adds take over the MachineConfigs of the workers. */

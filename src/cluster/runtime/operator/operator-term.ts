@@ -101,7 +101,7 @@ export class OperatorDuty {
     })
     this.#switch = new BalancerSwitchDuty({
       ...{ api, writes: this.#writes, questions: options.questions ?? nodeQuestions, graceMs: options.graceMs },
-      askExternal: (address, name) => this.#ask(address, name, options.probe ?? PROBE),
+      askExternal: (address, name) => this.#ask(address, name),
       onPhase: (next, text) => this.#tellPhase(next, text),
       onChange: () => this.#soon(GATHER),
     })
@@ -155,14 +155,13 @@ export class OperatorDuty {
   #open(plan: ClusterPlan): void {
     this.#close()
     if (plan.elsewhere !== undefined) return
-    const probe = this.#options.probe ?? PROBE
     this.#duties = {
       intent: new IntentDuty({
         ...{ apiVips: plan.apiVips, ingressVips: plan.ingressVips, onIntent: () => {} },
-        ask: (address) => this.#ask(address, plan.apiInt, probe),
+        ask: (address) => this.#ask(address, plan.apiInt),
         ...defined({ askEveryMs: this.#options.askEveryMs }),
       }),
-      probe: new VipProbe(plan.apiVips, probe, () => this.#soon(GATHER)),
+      probe: new VipProbe(plan.apiVips, this.#options.probe ?? PROBE, () => this.#soon(GATHER)),
     }
     this.#duties.intent.want(true)
     this.#duties.probe.want(true)
@@ -171,8 +170,8 @@ export class OperatorDuty {
   }
 
   /** Asks kube-api at an external address. Credentials that cannot be read are a reason like others. */
-  async #ask(address: Address, name: string | undefined, probe: ProbeOptions): Promise<string | undefined> {
-    const { askExternal } = this.#options
+  async #ask(address: Address, name: string | undefined): Promise<string | undefined> {
+    const { askExternal, probe = PROBE } = this.#options
     if (askExternal === undefined) return askReadyz(address, probe)
     return askExternal(address, name).catch(messageOf)
   }
