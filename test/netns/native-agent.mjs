@@ -310,10 +310,10 @@ const scenarios = {
     timer.set(now() + 1)
     const busyUntil = now() + 5
     while (now() < busyUntil);
-    timer.set(now() + 40)
+    timer.set(now() + 1_000)
     await sleep(20)
     const putOff = ticks
-    await sleep(60)
+    await sleep(1_100)
     say({ putOff: putOff - 21, once: ticks - 21 })
     timer.set(now() + 5)
     timer.set(0)

@@ -151,7 +151,7 @@ test('no change of the network leaves or loses a VIP, and the daemon ends in goo
       if (found.length > 0) expect.fail(`${found.join('\n')}\nafter\n${storyOf(node.world, done)}`)
     }),
   )
-}, 60_000)
+}, 300_000)
 
 test('the daemon also ends in good order after failed requests to the kernel', () => {
   const actions = fc.array(fc.oneof({ weight: 7, arbitrary: action }, { weight: 1, arbitrary: failing }), {
@@ -160,4 +160,4 @@ test('the daemon also ends in good order after failed requests to the kernel', (
     size: 'max',
   })
   forAll(300, [actions], (history) => live(history, () => {}))
-}, 60_000)
+}, 300_000)
