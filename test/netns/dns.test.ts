@@ -301,4 +301,20 @@ describeDns('corednsmonitor', () => {
       expect(cluster.api.asked('list', '/api/v1/nodes')).toHaveLength(1)
     },
   )
+
+  turns.test(
+    'with --nodes-from, corednsmonitor on a node without an agent watches the nodes itself after 30 s',
+    async (context) => {
+      const made = labOf(context, { ...V4, fromAgent: true })
+      const { cluster } = made
+      cluster.register({ name: 'n1', addresses: [made.node.address] })
+      cluster.register({ name: 'w0.lan', addresses: ['10.77.0.21'], roles: ['worker'] })
+      await cluster.apiUp()
+      await made.startUpstreams()
+      made.startMonitor()
+      await made.monitor?.line(/"agentNodesNotUsed".*stored no nodes for 30 s/, 60_000)
+      await made.startCoredns()
+      await made.answers(`w0.${DOMAIN}`, 'A', 'NOERROR 10.77.0.21')
+    },
+  )
 })
