@@ -25,9 +25,12 @@ export type Loss = {
   readonly silence: number
   readonly requests: number
   readonly failed: number
-  /** Failed requests that had begun before a move and had not ended. No protocol can save them: their connection is to the node before. */
+  /**
+   * Failed requests that began while the node before a move still answered. No protocol can save them: their connection is
+   * to that node.
+   */
   readonly inFlight: number
-  /** Each failed request that began when no move was to come: milliseconds since `since`, duration, and the reason. */
+  /** Every other failed request: milliseconds from `since` to its begin, its reason, and its duration. */
   readonly lost: readonly string[]
   readonly moves: readonly string[]
 }
@@ -91,9 +94,15 @@ export class RealCluster {
     must(script('off', node))
   }
 
-  /** Lets holdfast of a node hand the address over, as an operator does before a reboot. */
-  yield(node: string): void {
-    must(script('yield', node))
+  /** Lets holdfast of a node hand the address over, as an operator does before a reboot. Resolves when the command has ended. */
+  yield(node: string): Promise<void> {
+    const child = spawn(SCRIPT, ['yield', node], { stdio: 'ignore' })
+    return new Promise((resolve, reject) => {
+      child.once('error', reject)
+      child.once('exit', (code) =>
+        code === 0 ? resolve() : reject(new Error(`cluster.sh yield ${node} ended with ${code}`)),
+      )
+    })
   }
 
   /** Ends all processes of a node by SIGTERM, as a service manager does, and takes its cable away when they have ended. */
@@ -143,8 +152,9 @@ export class RealCluster {
     const requests = this.#requests.filter(({ at }) => at >= since && at <= until)
     const moves = this.prober.holders.filter(({ at }) => at >= since && at <= until)
     const failed = requests.filter(({ ok }) => !ok)
+    const isInGap = ({ at }: Request) => this.prober.gaps.some(({ from, to }) => from <= at && at <= to)
     const isOpenAtMove = ({ at, ms }: Request) => moves.some((move) => move.at >= at && move.at <= at + ms)
-    const lost = failed.filter((request) => !isOpenAtMove(request))
+    const lost = failed.filter((request) => isInGap(request) || !isOpenAtMove(request))
     return {
       silence: Math.round(this.prober.longestGap(since, until)),
       requests: requests.length,
