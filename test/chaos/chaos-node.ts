@@ -25,6 +25,8 @@ export type NodeOptions = {
   readonly interval: number
   readonly priority: number
   readonly without?: Net | undefined
+  /** Lets the guardian's clock repeat advertisements, as `without: 'watch'` does. */
+  readonly leased?: boolean | undefined
   readonly realtime?: boolean
   /** Configuration of holdfast that replaces the configuration of the suite. */
   readonly configuration?: (priority: number, directory: string) => unknown
@@ -41,7 +43,7 @@ const LOOK = 50
 const MOST_A_SECOND = 300
 
 function holdfastConfig(priority: number, directory: string, options: NodeOptions): string {
-  const { configuration, interval, without } = options
+  const { configuration, interval, leased = false, without } = options
   if (configuration !== undefined) return JSON.stringify(configuration(priority, directory), null, 2)
   const common = { vrid: 51, interface: 'auto', priority, advertisementInterval: `${interval}ms` }
   const more = without === 'lifetime' ? { lifetime: 'off' } : {}
@@ -49,7 +51,7 @@ function holdfastConfig(priority: number, directory: string, options: NodeOption
     { name: 'v4', addresses: [`${LAB_VIP}/24`], ...common, ...more },
     { name: 'v6', addresses: [`${VIP6}/64`], ...common, ...more },
   ]
-  const lease = without === 'watch' ? { lease: 'on' } : {}
+  const lease = leased || without === 'watch' ? { lease: 'on' } : {}
   return JSON.stringify({ ...minimal(directory), ...lease, virtualRouters }, null, 2)
 }
 

@@ -23,6 +23,8 @@ export type RunOptions = {
   readonly daemon: ChaosDaemon
   readonly interval: number
   readonly without?: Net | undefined
+  /** Lets the guardian's clock repeat advertisements, as `without: 'watch'` does. */
+  readonly leased?: boolean | undefined
   readonly realtime?: boolean
   /** Receives every fault as it happens. */
   readonly onFault?: (fault: Fault, sinceStart: number) => void
@@ -69,7 +71,7 @@ export function prepare(lab: Lab): void {
 }
 
 export async function runChaos(options: RunOptions): Promise<ChaosResult> {
-  const { plan, daemon, interval, without, realtime = false, onFault = () => {} } = options
+  const { plan, daemon, interval, leased, without, realtime = false, onFault = () => {} } = options
   const aborted = options.aborted ?? new AbortController().signal
   const lab = createLab({ routers: 3, clients: ['client', 'observer', 'outsider'] })
   const nodes: ChaosNode[] = []
@@ -81,6 +83,7 @@ export async function runChaos(options: RunOptions): Promise<ChaosResult> {
       const one = new ChaosNode(lab, host, {
         daemon,
         interval,
+        leased,
         without,
         realtime,
         priority: PRIORITIES[host.name] ?? 1,

@@ -50,8 +50,8 @@ function patch() {
         }
       }, onError)
     }
-    dueRepeated(timer) {
-      if (watches) super.dueRepeated(timer)
+    dueRepeated(...all) {
+      if (watches) super.dueRepeated(...all)
     }
     receive() {
       if (!drains && this.#advertisements && !this.#reading) return 0
