@@ -4,6 +4,7 @@
  * the stages, and what the log contains at the start.
  */
 import { hostname } from 'node:os'
+import type { Config } from '../config/config.ts'
 import { formatProblem } from '../config/problem.ts'
 import { leaseOf, leaseText } from '../daemon/guard/lease.ts'
 import type { Recorder } from '../daemon/telemetry/recorder.ts'
@@ -118,11 +119,24 @@ function begin(engine: EngineProcess): void {
   orders.start()
 }
 
+/** Logs why `lease: on` has no effect, or not for each router: now, and after a reload if the sentence has changed. */
+function logLease({ config, guardian, live, recorder }: EngineProcess): void {
+  let logged: string | undefined
+  const look = (inForce: Config): void => {
+    const text = leaseText(leaseOf({ ...inForce, io: config.io }, guardian))
+    if (text !== undefined && text !== logged) recorder.log(LOG.leaseNotInForce, text)
+    logged = text
+  }
+  look(config)
+  live.onApplied(look)
+}
+
 function logStart(
-  { config, file, guardian, guardianPid, recorder }: EngineProcess,
+  engine: EngineProcess,
   { beside, isStopped, memory, raw, warnings }: Start,
   { keepalived }: RunOptions,
 ): void {
+  const { config, file, guardian, guardianPid, recorder } = engine
   recorder.log(LOG.started, `holdfast ${VERSION} runs with ${config.virtualRouters.length} virtual routers`, {
     version: VERSION,
     config: file,
@@ -141,8 +155,7 @@ function logStart(
   memory?.report(recorder)
   if (raw !== undefined) for (const limit of LIMITS) recorder.log(LOG.ioLimit, `io: raw-socket: ${limit}`, { limit })
   for (const warning of beside.warnings) recorder.log(LOG.vrrpBeside, warning, { processes: beside.processes })
-  const lease = leaseText(leaseOf(config, guardian))
-  if (lease !== undefined) recorder.log(LOG.leaseNotInForce, lease)
+  logLease(engine)
   if (!guardian.armed)
     recorder.log(
       LOG.noGuardian,

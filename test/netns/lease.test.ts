@@ -275,6 +275,29 @@ describeNetns('a group with lease on', () => {
     expect(lab.holders(LAB_VIP)).toEqual(['r1'])
   })
 
+  turns.test('a reload to lease: on logs once for which routers the engine advertises', async ({ onTestFinished }) => {
+    const lab = createLab({ routers: 1 })
+    onTestFinished(() => lab.destroy())
+    const [host] = lab.routers
+    if (host === undefined) throw new Error('No node')
+    const plan = { host, priority: 255, intervalMs: 1_000, address: LAB_VIP }
+    const daemon = new Holdfast(lab, plan, { ownAddresses: 'installed' }, [], { lease: 'off' })
+    await daemon.becomes('Active')
+    const logged = () => daemon.records.filter(({ event }) => event === 'leaseNotInForce').map(({ msg }) => msg)
+    const reloaded = async (count: number) => {
+      daemon.process.signal('SIGHUP')
+      await eventually('the reload', async () => (await daemon.status()).config.reloads.ok === count, {
+        sight: () => daemon.lastLines(5),
+        within: 10_000,
+      })
+    }
+    expect(logged()).toEqual([])
+    daemon.write({ ...JSON.parse(readFileSync(daemon.file, 'utf8')), lease: 'on' })
+    await reloaded(1)
+    await reloaded(2)
+    expect(logged()).toEqual([expect.stringContaining('The engine sends each advertisement of vip')])
+  })
+
   turns.test('after a reload the clock sends the new priority', async (context) => {
     const { lab, first } = await startGroup(context, { intervalMs: 100 })
     first.reload({ ...first.plan, priority: 210 })

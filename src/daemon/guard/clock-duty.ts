@@ -16,7 +16,8 @@ import type { MadeOrder } from './router-clock.ts'
 const PAUSE = 2_000
 /**
  * Milliseconds without a proof after which the engine advertises by itself. A flood of packets leaves the queues never
- * empty. The clock stops 1.2 s after the last proof, and the guardian then removes the addresses.
+ * empty. The clock stops 1.2 s after the last proof. The guardian removes the addresses three intervals after the last frame,
+ * unless the engine has advertised by then.
  */
 const UNPROVEN = 400
 /**

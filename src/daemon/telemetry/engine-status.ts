@@ -57,11 +57,14 @@ export type EngineStatusContext = {
 
 export class EngineStatus {
   readonly #context: EngineStatusContext
+  /** Value of `io` at the start. A changed value takes effect at the next start. */
+  readonly #io: Config['io']
   readonly #startedAt = new Date()
   readonly #checksSince = new WallClock()
 
   constructor(context: EngineStatusContext) {
     this.#context = context
+    this.#io = context.config().io
   }
 
   snapshot(): Snapshot {
@@ -108,7 +111,7 @@ export class EngineStatus {
       startedAt: this.#startedAt.toISOString(),
       takenAt: new Date().toISOString(),
       guardian: guardian.armed ? (guardian.guarded ? 'guarded' : 'armed') : 'none',
-      lease: leaseOf(this.#context.config(), guardian),
+      lease: leaseOf({ ...this.#context.config(), io: this.#io }, guardian),
       engineRestarts: guardian.restart?.inherited?.restarts ?? 0,
       logRecordsLost: recorder.lost,
       turns: turnCounts(),

@@ -136,6 +136,16 @@ describe('a router at rest', () => {
     world.advance(1_000)
     expect(armed(world)).toEqual([0])
   })
+
+  test('a reload that changes io does not change the reason why no router has a clock', () => {
+    const world = new FakeWorld([ROUTER]).start()
+    const reasonWith = (io: string) => {
+      world.reload([ROUTER], { lease: 'on', io })
+      return world.daemon.snapshot().lease.reason
+    }
+    expect(reasonWith('addon')).toBe('noSharedMemory')
+    expect(reasonWith('raw-socket')).toBe('noSharedMemory')
+  })
 })
 
 describe('what takes the advertisements back', () => {
