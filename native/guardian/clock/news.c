@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "news.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <string.h>
@@ -121,5 +122,6 @@ void read_news(uint8_t family) {
       if (read_packet(rooms[each].bytes, messages[each].msg_len, &rooms[each].name, &sender)) note_sender(&sender, now);
     }
   }
-  if (count < BATCH) empty_at[index_of(family)] = before;
+  /* After another error, packets may wait. */
+  if (count < BATCH && (count >= 0 || errno == EAGAIN)) empty_at[index_of(family)] = before;
 }
