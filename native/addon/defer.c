@@ -11,7 +11,8 @@
 #include "repetition.h"
 #include "watch.h"
 
-#define CALM 8u /* wake-ups without news before reading is deferred */
+#define CALM_MOST 1024u
+#define LONG_CALM 60000.0 /* ms */
 #define SETTLE 1.0 /* ms after which the socket is read once more */
 #define LARGEST_PACKET 4608.0 /* octets of the receive buffer that a driver may use for one packet */
 #define USUAL_GAP 1.75 /* `within` of a watch is that many intervals */
@@ -35,7 +36,15 @@ static void attach_nothing(const struct handle *news) {
 static bool hear_news(struct handle *news) {
   unsigned char octet;
   for (int i = 0; i < NEWS_MAX && recv(news->fd, &octet, 1, MSG_DONTWAIT) >= 0; i++) continue;
-  if (news->partner != NULL) end_deferral(news->partner);
+  struct handle *const h = news->partner;
+  if (h == NULL) return false;
+  struct repeated *const own = h->own;
+  /* Foreign advertisements come again and again. Each of them would otherwise cost a deferral and its filter. */
+  if (h->deferred && read_both_clocks().monotonic - own->deferred_at > LONG_CALM)
+    own->calm_wanted = CALM_LEAST;
+  else if (h->deferred && own->calm_wanted < CALM_MOST)
+    own->calm_wanted *= 2;
+  end_deferral(h);
   return false;
 }
 
@@ -79,6 +88,7 @@ static void begin(struct handle *h) {
   own->is_refused = length == 0 || own->until <= now || !has_room(h) || !attach(h->news, length);
   if (own->is_refused) return;
   h->deferred = true;
+  own->deferred_at = now;
   rest_poll(h);
   if (own->timer_at > now + SETTLE) set_deadline_timer(h->partner, own, now + SETTLE);
 }
@@ -86,7 +96,7 @@ static void begin(struct handle *h) {
 void note_calm(struct handle *h) {
   struct repeated *const own = h->own;
   if (h->news == NULL || h->news->fd < 0 || h->partner == NULL || h->partner->fd < 0) return;
-  if (h->deferred || own->is_refused || !own->is_empty || ++own->calm < CALM) return;
+  if (h->deferred || own->is_refused || !own->is_empty || ++own->calm < own->calm_wanted) return;
   own->calm = 0;
   begin(h);
 }

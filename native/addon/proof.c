@@ -44,13 +44,14 @@ static void store_proof(struct guardian_words *words, uint64_t mark) {
 }
 
 /*
- * Anything that poll() reports has to be read by the engine first: a packet, an error, or an alarm. Repetitions that wait
- * are read here.
+ * Anything that poll() reports has to be read by the engine first: a packet, an error, or an alarm. The same is true for a
+ * packet that the addon has read and JavaScript has not. Repetitions that wait are read here.
  */
 static bool prove(struct prover *prover) {
   const uint64_t mark = uv_hrtime();
   for (nfds_t i = 0; i < prover->count; i++) {
-    if (prover->handles[i]->deferred && read_deferred(prover->handles[i])) return false;
+    struct handle *const h = prover->handles[i];
+    if (h->held != 0 || h->held_error != 0 || (h->deferred && read_deferred(h))) return false;
     prover->looks[i].revents = 0;
   }
   if (poll(prover->looks, prover->count, 0) != 0) return false;

@@ -40,6 +40,7 @@ static struct repeated *memory_of(napi_env env, struct handle *h) {
   }
   const struct clocks now = read_both_clocks();
   own->timer_at = INFINITY;
+  own->calm_wanted = CALM_LEAST;
   own->offset = now.realtime - now.monotonic;
   for (unsigned i = 0; i < NUMBERS; i++) own->deadline[i] = INFINITY;
   h->own = own;

@@ -28,11 +28,19 @@ struct clocks read_both_clocks(void) {
   return (struct clocks){monotonic, ms_of(CLOCK_REALTIME)};
 }
 
-/* The rules of src/linux/sockets/receive-time.ts: a doubtful time stamp counts as now. */
+/*
+ * The rules of src/linux/sockets/receive-time.ts: a doubtful time stamp counts as now. After a step of CLOCK_REALTIME, the
+ * later possible time counts. The call that received the packet has ended.
+ */
 static double receive_time(const struct repeated *own, double stamp, struct clocks before) {
   const double offset = before.realtime - before.monotonic;
-  if (stamp == 0 || fabs(offset - own->offset) > MOST_OFFSET_CHANGE) return before.monotonic;
-  const double at = stamp - offset;
+  if (stamp == 0) return before.monotonic;
+  double at = stamp - offset;
+  if (fabs(offset - own->offset) > MOST_OFFSET_CHANGE) {
+    const double other = stamp - own->offset;
+    const double later = at > other ? at : other;
+    at = later <= ms_of(CLOCK_MONOTONIC) ? later : at < other ? at : other;
+  }
   return at >= own->empty_at && at <= before.monotonic ? at : before.monotonic;
 }
 
@@ -92,6 +100,7 @@ void change_watches(struct handle *h) {
   struct repeated *const own = h->own;
   end_deferral(h);
   own->calm = 0;
+  own->calm_wanted = CALM_LEAST;
   own->is_refused = false;
 }
 
@@ -184,6 +193,9 @@ bool has_news(struct handle *h) {
   if (napi_open_handle_scope(h->env, &scope) != napi_ok) return true;
   const bool news = receive_ahead(h);
   (void)napi_close_handle_scope(h->env, scope);
-  if (!news) note_calm(h);
+  if (news)
+    ((struct repeated *)h->own)->calm = 0;
+  else
+    note_calm(h);
   return news;
 }

@@ -16,6 +16,7 @@
 #define NUMBERS 256u
 #define LONGEST_PACKET 1500u
 #define MOST_BOUNDS 32u
+#define CALM_LEAST 8u
 
 struct watch {
   unsigned char bytes[LONGEST_PACKET];
@@ -35,9 +36,11 @@ struct repeated {
   double timer_at;   /* time for which the timer is set; INFINITY = none */
   double offset;     /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the last reading */
   double empty_at;   /* time before the receive call that last found the end of the queue */
+  double deferred_at; /* time of the last beginning of deferred reading */
   double until;      /* while reading is deferred: the earliest end of a watch */
   uint32_t overflow; /* the kernel's counter of dropped packets in the last packet */
   unsigned calm;     /* wake-ups in a row in which only repetitions arrived */
+  unsigned calm_wanted; /* so many of them before reading is deferred */
   bool is_empty;     /* the last receive call found the end of the queue */
   bool is_refused;   /* the present watches do not allow deferred reading (defer.h) */
   double deadline[NUMBERS]; /* INFINITY = no watch */

@@ -38,14 +38,22 @@ struct model {
 static struct model models[VRIDS];
 static uint32_t known_drops;
 static double known_offset, empty_at;
+static unsigned steps; /* of the clock since known_offset was read */
 static bool news[256];
+static unsigned calm; /* looks in a row that found only repetitions */
 static bool is_due; /* JavaScript is about to drain, which sets the timer again */
 
 static double time_of(const struct sent *packet) {
-  const double offset = realtime - monotonic;
-  const double at = packet->at - offset;
-  if (packet->at == 0 || fabs(offset - known_offset) > 1 || at < empty_at || at > monotonic) return monotonic;
-  return at;
+  const double offsets[] = {realtime - monotonic, known_offset};
+  double latest = -INFINITY;
+  for (unsigned i = 0; i < (fabs(offsets[0] - known_offset) > 1 ? 2u : 1u); i++) {
+    const double at = packet->at - offsets[i];
+    if (packet->at != 0 && at >= empty_at && at <= monotonic && at > latest) latest = at;
+  }
+  if (isinf(latest)) return monotonic;
+  /* One step must never make a packet older than it is. A change of 1 ms is no step. */
+  require(!packet->is_dated || steps > 1 || latest >= packet->came_at - 1);
+  return latest;
 }
 
 /* Returns whether the packet is a repetition, and notes it. */
@@ -81,6 +89,7 @@ static bool check_records(unsigned from, bool emptied) {
     has_other = has_other || !repeated;
   }
   known_offset = realtime - monotonic;
+  steps = 0;
   if (emptied) empty_at = monotonic;
   const struct repeated *const own = handle.own;
   double nearest = INFINITY;
@@ -132,6 +141,8 @@ static void look(void) {
   const int error = failure;
   const bool unread = held != 0 || handle.held_error != 0;
   const bool said = has_news(&handle);
+  calm = said ? 0 : calm + 1;
+  require(!handle.deferred || calm >= CALM_LEAST);
   if (unread && waiting == held) return require(said);
   const bool expected = check_records(0, waiting < BATCH && error == 0);
   if (error != 0) return require(said);
@@ -210,20 +221,30 @@ static void enqueue(const struct sent *base, const uint8_t *change) {
   struct sent *const packet = &queue[queued++];
   *packet = *base;
   packet->at = realtime;
+  packet->came_at = monotonic;
   change_packet(packet, change);
+  packet->is_dated = packet->at == realtime;
   filter_news(packet);
+}
+
+static void move_clock(unsigned ms, bool back) {
+  if (ms == 0 || (back && realtime < 1000)) return;
+  realtime += back ? -(double)ms : ms;
+  steps++;
 }
 
 static void start(const uint8_t *data, struct sent *base) {
   const bool v4 = data[0] % 2 == 0;
   memset(models, 0, sizeof models);
   memset(&handle, 0, sizeof handle);
-  queued = failure = 0;
+  queued = calm = 0;
+  failure = 0;
   known_drops = 0;
   forget_batch();
   monotonic = 1000;
   realtime = 50000;
   known_offset = realtime - monotonic;
+  steps = 0;
   empty_at = 0;
   for (unsigned vrid = 0; vrid < VRIDS; vrid++) {
     memset(&base[vrid], 0, sizeof *base);
@@ -252,6 +273,7 @@ static void start(const uint8_t *data, struct sent *base) {
   own->empty_at = 0;
   own->overflow = 0;
   own->calm = 0;
+  own->calm_wanted = CALM_LEAST;
   own->is_empty = own->is_refused = false;
   memset(own->watch, 0, VRIDS * sizeof *own->watch);
   for (unsigned i = 0; i < NUMBERS; i++) own->deadline[i] = INFINITY;
@@ -291,7 +313,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (step[0] % 8 == 4 && step[0] / 8 % 4 == 2) fire();
     if (step[0] % 8 == 4 && step[0] / 8 % 4 == 3) hear();
     if (step[0] % 8 == 5) receive();
-    if (step[0] % 8 == 6) realtime += step[1];
+    if (step[0] % 8 == 6) move_clock(step[1], step[2] % 2 == 1);
     if (step[0] % 8 == 7 && waiting == 0 && handle.held_error == 0) failure = errors[step[1] % 4];
     check_deferral();
   }

@@ -26,6 +26,8 @@ struct sent {
   unsigned char to; /* last octet of the destination */
   uint32_t drops;
   double at; /* ms of CLOCK_REALTIME; 0 = no time stamp */
+  double came_at; /* ms of CLOCK_MONOTONIC */
+  bool is_dated; /* the time stamp is that of came_at */
 };
 
 extern struct sent queue[QUEUE], taken[BATCH];

@@ -142,12 +142,13 @@ function listen(
     for (let batch = 0; batch < MAX_BATCHES && isOpen(); batch++) {
       const clocks = clock.pair()
       const count = tap.receive()
+      const ended = clock.now()
       if (count < 0) failed(count, 'recvmmsg')
       const last = mark
       mark = { offset: clockOffset(clocks), emptyAt: count >= 0 && count < BATCH ? clocks.monotonic : last.emptyAt }
       for (let i = 0; i < count && isOpen(); i++) {
         if (meta.packetType(i) === PACKET_OUTGOING) continue
-        onFrame?.(meta.bytes(i), receiveTime(meta.realtime(i), clocks, last))
+        onFrame?.(meta.bytes(i), receiveTime(meta.realtime(i), clocks, last, ended))
       }
       if (count < BATCH) return
     }

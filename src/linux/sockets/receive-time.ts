@@ -2,7 +2,8 @@
  * Converts the kernel's receive time of a packet to the monotonic clock. This file decides when a time stamp is trusted
  * (ground rule 2: a waiting packet counts). Pure: the clocks are arguments. The kernel's time stamp is CLOCK_REALTIME,
  * which operators and NTP may step. A wrong early time would move a deadline into the past, so a doubtful time stamp
- * counts as now.
+ * counts as now. If the clock was stepped since the last drain, the packet came before the step or after it. The later of
+ * the two times counts, unless it is in the future. This file does not notice a second step between two drains.
  */
 import { type Millis, millis } from '../../wire/units.ts'
 
@@ -21,11 +22,17 @@ const MAX_OFFSET_CHANGE = 1
 
 export const clockOffset = (clocks: ClockPair): number => clocks.realtime - clocks.monotonic
 
-/** Returns the receive time of a packet. `stamp`: CLOCK_REALTIME in milliseconds, 0 = the kernel gave none. */
-export function receiveTime(stamp: number, clocks: ClockPair, last: DrainMark): Millis {
+/**
+ * Returns the receive time of a packet. `stamp`: CLOCK_REALTIME in milliseconds, 0 = the kernel gave none. `clocks` were
+ * read before the receive call. `ended`: CLOCK_MONOTONIC after the receive call, when each packet of the call had come.
+ */
+export function receiveTime(stamp: number, clocks: ClockPair, last: DrainMark, ended: number): Millis {
   const now = millis(clocks.monotonic)
   const offset = clockOffset(clocks)
-  if (stamp === 0 || Math.abs(offset - last.offset) > MAX_OFFSET_CHANGE) return now
-  const at = stamp - offset
+  if (stamp === 0) return now
+  const isStepped = Math.abs(offset - last.offset) > MAX_OFFSET_CHANGE
+  const times = [stamp - offset, stamp - (isStepped ? last.offset : offset)]
+  const later = Math.max(...times)
+  const at = later <= ended ? later : Math.min(...times)
   return at >= last.emptyAt && at <= now ? millis(at) : now
 }

@@ -179,6 +179,7 @@ class KernelAdvertisementSocket implements AdvertisementSocket {
         const clocks = this.#clock.pair()
         if (batch > 0 && clocks.monotonic >= until) break
         const count = this.#receiver.receive()
+        const ended = this.#clock.now()
         offset = clockOffset(clocks)
         if (count < 0) this.#failed(count, 'recvmmsg')
         for (let i = 0; i < count && !this.#isClosed; i++) {
@@ -188,7 +189,7 @@ class KernelAdvertisementSocket implements AdvertisementSocket {
             packets++
             continue
           }
-          const packet = this.#packetAt(i, receiveTime(meta.realtime(i), clocks, mark))
+          const packet = this.#packetAt(i, receiveTime(meta.realtime(i), clocks, mark, ended))
           if (packet === undefined) continue
           packets++
           deliver(packet)

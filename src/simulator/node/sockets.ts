@@ -150,7 +150,7 @@ export class Sockets {
     const taken = socket.queue.splice(0, maxBatches * BATCH)
     for (const { packet, stamp } of taken) {
       const { destination, source, ttl } = packet
-      const receivedAt = receiveTime(stamp, clocks, socket.mark)
+      const receivedAt = receiveTime(stamp, clocks, socket.mark, clocks.monotonic)
       const bytes = family === 'ipv4' ? ipv4Packet(packet.bytes, packet) : packet.bytes
       deliver({ family, source, destination, ttl, bytes, receivedAt })
     }
