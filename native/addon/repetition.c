@@ -180,9 +180,11 @@ void take_repeated(struct handle *h, unsigned char *meta, const unsigned char *d
     const uint32_t flags = FLAG_REPEATED;
     memcpy(record + META_FLAGS, &flags, sizeof flags);
   }
-  own->offset = before.realtime - before.monotonic;
   own->is_empty = empty;
-  if (empty) own->empty_at = before.monotonic;
+  if (empty) {
+    own->empty_at = before.monotonic;
+    own->offset = before.realtime - before.monotonic;
+  }
   move_timer(h, before.monotonic, soon);
 }
 

@@ -34,7 +34,7 @@ struct watch {
 
 struct repeated {
   double timer_at;   /* time for which the timer is set; INFINITY = none */
-  double offset;     /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the last reading */
+  double offset;     /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the time empty_at */
   double empty_at;   /* time before the receive call that last found the end of the queue */
   double deferred_at; /* time of the last beginning of deferred reading */
   double until;      /* while reading is deferred: the earliest end of a watch */

@@ -88,9 +88,11 @@ static bool check_records(unsigned from, bool emptied) {
     require(repeated == (flags == FLAG_REPEATED));
     has_other = has_other || !repeated;
   }
-  known_offset = realtime - monotonic;
-  steps = 0;
-  if (emptied) empty_at = monotonic;
+  if (emptied) {
+    known_offset = realtime - monotonic;
+    steps = 0;
+    empty_at = monotonic;
+  }
   const struct repeated *const own = handle.own;
   double nearest = INFINITY;
   for (unsigned i = 0; i < VRIDS; i++) {

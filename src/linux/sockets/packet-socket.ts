@@ -145,7 +145,7 @@ function listen(
       const ended = clock.now()
       if (count < 0) failed(count, 'recvmmsg')
       const last = mark
-      mark = { offset: clockOffset(clocks), emptyAt: count >= 0 && count < BATCH ? clocks.monotonic : last.emptyAt }
+      if (count >= 0 && count < BATCH) mark = { offset: clockOffset(clocks), emptyAt: clocks.monotonic }
       for (let i = 0; i < count && isOpen(); i++) {
         if (meta.packetType(i) === PACKET_OUTGOING) continue
         onFrame?.(meta.bytes(i), receiveTime(meta.realtime(i), clocks, last, ended))

@@ -10,7 +10,7 @@ import { type Millis, millis } from '../../wire/units.ts'
 /** Milliseconds of CLOCK_MONOTONIC and CLOCK_REALTIME, read together. */
 export type ClockPair = { readonly monotonic: number; readonly realtime: number }
 
-/** Clocks at the last drain of a socket, or at its opening. */
+/** Clocks when the queue of a socket was last found empty, or at the opening of the socket. */
 export type DrainMark = {
   /** CLOCK_REALTIME minus CLOCK_MONOTONIC, in milliseconds. */
   readonly offset: number

@@ -180,7 +180,6 @@ class KernelAdvertisementSocket implements AdvertisementSocket {
         if (batch > 0 && clocks.monotonic >= until) break
         const count = this.#receiver.receive()
         const ended = this.#clock.now()
-        offset = clockOffset(clocks)
         if (count < 0) this.#failed(count, 'recvmmsg')
         for (let i = 0; i < count && !this.#isClosed; i++) {
           lost += this.#lostUntil(i)
@@ -197,6 +196,7 @@ class KernelAdvertisementSocket implements AdvertisementSocket {
         if (count >= 0 && count < BATCH) {
           empty = true
           emptyAt = clocks.monotonic
+          offset = clockOffset(clocks)
         }
       }
     } finally {
