@@ -38,7 +38,7 @@ parts_of() {
     # recvmmsg() reads a queue of the harness, and the clocks, the timer and the news socket are the harness's. Node's headers are needed, not Node.
     receive)
       echo "-Drecvmmsg=fuzz_recvmmsg -Dclock_gettime=fuzz_clock_gettime -Dtimerfd_settime=fuzz_timerfd_settime -Dsetsockopt=fuzz_setsockopt -Dgetsockopt=fuzz_getsockopt -Drecv=fuzz_recv -isystem $(node_headers) -lm"
-      ls "$here"/receive-queue.c "$root"/native/addon/receive.c "$root"/native/addon/repetition.c "$root"/native/addon/defer.c "$root"/native/addon/news-filter.c "$root"/native/addon/metadata.c ;;
+      ls "$here"/receive-queue.c "$here"/receive-time.c "$root"/native/addon/receive.c "$root"/native/addon/repetition.c "$root"/native/addon/defer.c "$root"/native/addon/news-filter.c "$root"/native/addon/metadata.c ;;
     addon) echo "$root/native/addon/metadata.c" ;;
     who-has) echo "$root/native/common/who-has.c" ;;
     *) echo "native/fuzz/build.sh: no target \"$1\": guardian, addon, receive, who-has or threads" >&2; exit 64 ;;

@@ -37,24 +37,9 @@ struct model {
 
 static struct model models[VRIDS];
 static uint32_t known_drops;
-static double known_offset, empty_at;
-static unsigned steps; /* of the clock since known_offset was read */
 static bool news[256];
 static unsigned calm; /* looks in a row that found only repetitions */
 static bool is_due; /* JavaScript is about to drain, which sets the timer again */
-
-static double time_of(const struct sent *packet) {
-  const double offsets[] = {realtime - monotonic, known_offset};
-  double latest = -INFINITY;
-  for (unsigned i = 0; i < (fabs(offsets[0] - known_offset) > 1 ? 2u : 1u); i++) {
-    const double at = packet->at - offsets[i];
-    if (packet->at != 0 && at >= empty_at && at <= monotonic && at > latest) latest = at;
-  }
-  if (isinf(latest)) return monotonic;
-  /* One step must never make a packet older than it is. A change of 1 ms is no step. */
-  require(!packet->is_dated || steps > 1 || latest >= packet->came_at - 1);
-  return latest;
-}
 
 /* Returns whether the packet is a repetition, and notes it. */
 static bool repeats(const struct sent *packet) {
@@ -88,11 +73,7 @@ static bool check_records(unsigned from, bool emptied) {
     require(repeated == (flags == FLAG_REPEATED));
     has_other = has_other || !repeated;
   }
-  if (emptied) {
-    known_offset = realtime - monotonic;
-    steps = 0;
-    empty_at = monotonic;
-  }
+  if (emptied) mark_empty(monotonic);
   const struct repeated *const own = handle.own;
   double nearest = INFINITY;
   for (unsigned i = 0; i < VRIDS; i++) {
@@ -229,12 +210,6 @@ static void enqueue(const struct sent *base, const uint8_t *change) {
   filter_news(packet);
 }
 
-static void move_clock(unsigned ms, bool back) {
-  if (ms == 0 || (back && realtime < 1000)) return;
-  realtime += back ? -(double)ms : ms;
-  steps++;
-}
-
 static void start(const uint8_t *data, struct sent *base) {
   const bool v4 = data[0] % 2 == 0;
   memset(models, 0, sizeof models);
@@ -245,9 +220,7 @@ static void start(const uint8_t *data, struct sent *base) {
   forget_batch();
   monotonic = 1000;
   realtime = 50000;
-  known_offset = realtime - monotonic;
-  steps = 0;
-  empty_at = 0;
+  mark_empty(0);
   for (unsigned vrid = 0; vrid < VRIDS; vrid++) {
     memset(&base[vrid], 0, sizeof *base);
     base[vrid].length = (v4 ? 22u : 2u) + data[1] % 20u;
@@ -271,7 +244,7 @@ static void start(const uint8_t *data, struct sent *base) {
   require(handle.messages != NULL && handle.vectors != NULL && handle.names != NULL && handle.control != NULL);
   require(own != NULL);
   own->timer_at = INFINITY;
-  own->offset = known_offset;
+  own->offset = realtime - monotonic;
   own->empty_at = 0;
   own->overflow = 0;
   own->calm = 0;

@@ -49,6 +49,13 @@ void write_header(struct sent *packet);
 /* Changes one octet or property of a packet, as the step of an input says. */
 void change_packet(struct sent *packet, const uint8_t *change);
 
+/* Notes that no packet is older than `at`. */
+void mark_empty(double at);
+/* Returns the time of a packet on CLOCK_MONOTONIC. Aborts if one step of the clock made the packet older than it is. */
+double time_of(const struct sent *packet);
+/* Steps CLOCK_REALTIME. */
+void move_clock(unsigned ms, bool back);
+
 /* Puts the packet into the news socket if its filter accepts the packet. */
 void filter_news(const struct sent *packet);
 

@@ -70,6 +70,6 @@ done
 forever kubelet kubelet --config=/var/lib/kubelet/config.yaml --kubeconfig=/var/lib/kubelet/kubeconfig \
   --hostname-override="$name" --node-ip="$address" --v=2 &
 # The shell collects ended children of containers, until the node is killed. A shutdown (scripts/cluster.sh) ends the two loops
-# above, and then kills the node when its containers have ended. Its SIGTERM ends the sleep as well, but not this process.
+# above, and then kills the node when its containers have ended. The SIGTERM of a shutdown ends the sleep as well, but not this process.
 wait
 while :; do sleep 1 || true; done
