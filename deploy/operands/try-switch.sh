@@ -67,21 +67,22 @@ restore() {
     patch "{\"spec\":$found}" && restored=yes
 }
 end() {
-  trap '' HUP INT TERM
+  trap '' HUP INT PIPE TERM
   [ -z "$prober" ] || kill "$prober" 2>/dev/null || true
-  rm -rf "$folder"
   for pause in 0 1 2 4; do
-    [ -z "$restored" ] || return 0
+    [ -z "$restored" ] || break
     sleep "$pause"
     restore || true
   done
+  # The prober may still write a file there.
+  rm -rf "$folder" || true
   [ -z "$restored" ] || return 0
   echo "try-switch.sh: the spec of HostedNetServices cluster was not restored. It was: $found" >&2 || true
   exit 1
 }
 trap end EXIT
 # A shell skips the trap of EXIT after a signal without a trap.
-trap 'exit 1' HUP INT TERM
+trap 'exit 1' HUP INT PIPE TERM
 
 # Writes the phase of each lost request.
 ask() {
