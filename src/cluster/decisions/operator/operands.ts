@@ -141,7 +141,7 @@ export function rolloutTexts(
 }
 
 /** Tells whether a node's pool gets one of the two MachineConfigs. The pool of arbiters gets none, and Windows nodes have no pool. */
-const getsOperands = (labels: ClusterNode['labels']): boolean =>
+export const getsOperands = (labels: ClusterNode['labels']): boolean =>
   (labels['kubernetes.io/os'] ?? 'linux') === 'linux' && !(ARBITER_LABEL in labels)
 
 const isRolledOut = (pod: OperandPod, task: Task, revision: string): boolean =>

@@ -20,6 +20,7 @@ import {
   stepMigration,
   storedMigration,
 } from '../../decisions/operator/migration.ts'
+import { getsOperands } from '../../decisions/operator/operands.ts'
 import { type Balancer, IN_A_ROW } from '../../decisions/status/balancer.ts'
 import type { Trouble } from '../../decisions/status/finding.ts'
 import { GROUP, KIND, SINGLETON, VERSION } from '../../decisions/status/published-status.ts'
@@ -170,7 +171,7 @@ export class BalancerSwitchDuty {
   ): Promise<void> {
     if (this.#isAsking) return
     this.#isAsking = true
-    const asked = asks === 'names' ? nodes : nodes.filter(({ labels }) => isControlPlane(labels))
+    const asked = nodes.filter(({ labels }) => (asks === 'names' ? getsOperands(labels) : isControlPlane(labels)))
     const behind = await Promise.all(
       asked.map(async (node) => {
         const has = asks === 'names' ? await this.#isLed(node, state, plan) : await this.#isFollowed(node, state)
