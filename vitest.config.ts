@@ -168,8 +168,8 @@ const LONG_ALONE = [
   'test/netns/many-routers.test.ts',
 ]
 
-/** Files of `waiting` and `computing` that run together on two cores: on average a waiting one takes a seventh of a CPU, and two compute. */
-const TOGETHER = 9
+/** Files of `waiting` and `computing` that run together on two cores: on average a waiting one takes a seventh of a CPU. With nine, the group took longer. */
+const TOGETHER = 7
 
 /** With a Docker engine, which changes the firewall and forwarding of the machine: after all others (scripts/container-tests.sh). */
 const CONTAINER = ['test/container/**/*.test.ts']
