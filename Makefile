@@ -27,7 +27,7 @@ watch: ## the unit tests that a change touches, at each change
 	@scripts/setup.sh runtime
 	@npx --no-install vitest watch --project unit --changed
 
-test: ## unit, property, namespace and interop tests: 21 minutes (root; one file: make test FILES=test/unit/vrrp/fsm-active.test.ts)
+test: ## unit, property, namespace and interop tests: 19 minutes (root; one file: make test FILES=test/unit/vrrp/fsm-active.test.ts)
 	@scripts/setup.sh test
 ifdef FILES
 	@status=0; \
