@@ -99,6 +99,6 @@ describeNetns('a third node in a split brain', () => {
     expect(told.now).toEqual([])
     const [over] = told.incidents.filter(({ cause }) => cause === 'twoActives')
     expect(over?.headline).toMatch(/; for [\d.]+ s\.$/)
-    expect(over?.prevention).toMatch(/check packet filter and switch between them/)
+    expect(over?.prevention).toMatch(/check packet filter and switch between the nodes/)
   })
 })
