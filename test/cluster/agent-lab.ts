@@ -218,7 +218,7 @@ export class AgentLab {
   /** Waits until one node has the API's address and the status names that node. Returns the node. */
   async owner(occasion: string): Promise<LabNode> {
     return await eventually(
-      `one holder, whom the status names ${occasion}`,
+      `one holder, and its name in the status ${occasion}`,
       () => {
         const [first, ...others] = this.lab.holders(LAB_VIP)
         const node = this.nodes.find(({ host }) => host.name === first)

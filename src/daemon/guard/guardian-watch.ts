@@ -2,7 +2,7 @@
  * Watches the guardian. Engine and guardian send each other beats. This file decides when the guardian counts as lost.
  * To count as lost, the guardian is checked at more than one time, because this process or the whole container may have
  * been frozen. This file also decides when to check the guardian. The death of a guardian wakes the engine, so a look
- * is needed only for one that hangs. A look at the guardian is due when the guardian could be silent for too long. A
+ * is needed only for a guardian that hangs. A look at the guardian is due when the guardian could be silent for too long. A
  * turn that runs for another reason looks as well, and moves the next look. This file does not know what an engine
  * without a guardian does.
  */

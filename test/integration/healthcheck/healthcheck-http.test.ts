@@ -16,8 +16,8 @@ closeServersAfterEach()
 
 const native = loadNative()
 /**
- * The tests run over both HTTP clients of health checks: the one that a worker uses, and the one that the worker falls
- * back to.
+ * The tests run over both HTTP clients of health checks: streams of the system, and Node's sockets, to which a worker falls
+ * back.
  */
 const WAYS: readonly (readonly [string, HttpPorts])[] = [
   ['streams of the system', { openStream: (...order) => openStream(native, ...order) }],

@@ -13,7 +13,7 @@ const entry = (kind: Kind, number: number, value: number, at: number, other = at
   other,
 })
 
-/** The client sends one probe a millisecond from 0; `by(ms)` answers after 0.1 ms, or nobody. */
+/** The client sends one probe a millisecond from 0; `by(ms)` answers after 0.1 ms, or no host answers. */
 function client(ms: number, by: (at: number) => number | undefined, sendAt: (at: number) => number = (at) => at) {
   const record = new ClientRecord()
   record.take(entry('begin', 1, 0, 0, 1))
